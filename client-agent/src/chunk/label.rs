@@ -1,0 +1,116 @@
+//! Owns what a finished chunk is called: item, name, test flag, lines.
+//! Must not know trees or languages: it sees pieces, groups and declarations.
+
+use std::ops::Range;
+
+use sextant_proto::chunk::ItemType;
+
+use crate::chunk::Chunk;
+use crate::chunk::measure::Measure;
+use crate::chunk::piece::{Decl, Piece, Role};
+
+/// What is known about a file when its chunks are labelled.
+pub(super) struct Labels<'a> {
+    pub(super) decls: &'a [Decl],
+    /// What a chunk is in which nothing is declared.
+    pub(super) fallback: ItemType,
+    pub(super) in_test_file: bool,
+}
+
+struct Label {
+    item: ItemType,
+    name: Option<String>,
+    is_test: bool,
+}
+
+impl Labels<'_> {
+    /// One chunk a group, in order.
+    pub(super) fn chunks(
+        &self,
+        bytes: &[u8],
+        pieces: &[Piece],
+        groups: &[Range<usize>],
+        measure: &Measure<'_>,
+    ) -> Vec<Chunk> {
+        let (mut line, mut counted) = (1_u32, 0_usize);
+        let mut line_at = |at: usize| {
+            line += bytes[counted..at].iter().filter(|b| **b == b'\n').count() as u32;
+            counted = at;
+            line
+        };
+        let mut next_decl = 0;
+        let mut chunks = Vec::with_capacity(groups.len());
+        for group in groups {
+            let members = &pieces[group.clone()];
+            let (Some(first), Some(last)) = (members.first(), members.last()) else { continue };
+            let range = first.start..last.end;
+            let from = next_decl;
+            while self.decls.get(next_decl).is_some_and(|d| d.start < range.end) {
+                next_decl += 1;
+            }
+            let label = self.label(members, &range, from..next_decl, measure);
+            chunks.push(Chunk {
+                ordinal: chunks.len() as u32,
+                start_byte: range.start as u32,
+                end_byte: range.end as u32,
+                start_line: line_at(range.start),
+                end_line: line_at(range.end - 1),
+                item: label.item,
+                name: label.name,
+                is_test: label.is_test || self.in_test_file,
+            });
+        }
+        chunks
+    }
+
+    /// A chunk inside one function is that function; otherwise the largest of the outermost declarations that begin
+    /// in it; otherwise what lies around it.
+    fn label(&self, members: &[Piece], range: &Range<usize>, begun: Range<usize>, measure: &Measure<'_>) -> Label {
+        let around = self.around(members, range);
+        if let Some(decl) = around
+            && matches!(decl.item, ItemType::Function | ItemType::Method | ItemType::Test)
+        {
+            return Label::of(decl);
+        }
+        let begun_from = begun.start;
+        let outermost = self.decls[begun].iter().filter(|d| d.parent.is_none_or(|p| p < begun_from));
+        let size = |d: &Decl| measure.chars(d.start..d.end.min(range.end));
+        let weight = |d: &Decl| (!matches!(d.item, ItemType::Import | ItemType::Section), size(d));
+        // The first of equals: max_by_key would take the last.
+        let largest = outermost.fold(None, |best: Option<&Decl>, d| match best {
+            Some(b) if weight(b) >= weight(d) => Some(b),
+            _ => Some(d),
+        });
+        if let Some(decl) = largest {
+            return Label::of(decl);
+        }
+        if let Some(decl) = around {
+            return Label::of(decl);
+        }
+        let any = members.iter().filter_map(|p| p.decl).max_by_key(|at| size(&self.decls[*at]));
+        if let Some(at) = any {
+            return Label::of(&self.decls[at]);
+        }
+        let comments = members.iter().all(|p| p.role == Role::Comment);
+        let item = if comments { ItemType::Doc } else { self.fallback };
+        Label { item, name: None, is_test: false }
+    }
+
+    /// The innermost declaration that holds the whole chunk.
+    fn around(&self, members: &[Piece], range: &Range<usize>) -> Option<&Decl> {
+        let mut at = members.first()?.decl;
+        while let Some(decl) = at.and_then(|n| self.decls.get(n)) {
+            if decl.start <= range.start && decl.end >= range.end {
+                return Some(decl);
+            }
+            at = decl.parent;
+        }
+        None
+    }
+}
+
+impl Label {
+    fn of(decl: &Decl) -> Self {
+        Self { item: decl.item, name: decl.name.clone(), is_test: decl.is_test }
+    }
+}

@@ -1,0 +1,222 @@
+//! Owns pieces: the smallest ranges that are never cut again, with how strongly each holds to the one before it.
+//! Must not know trees or languages.
+
+use std::ops::Range;
+
+use sextant_proto::chunk::ItemType;
+
+use crate::chunk::ChunkBudget;
+use crate::chunk::measure::{Measure, indent_at, is_space, line_breaks, trim};
+
+/// Levels of one depth step of the tree; the room below it orders boundaries within one parent by layout.
+const DEPTH_STEP: u32 = 64;
+/// Smallest hard cap taken.
+const MIN_CAP_BYTES: usize = 64;
+
+/// A declaration found while splitting. Declarations stand in order of their start.
+#[derive(Debug)]
+pub(super) struct Decl {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// Index of the declaration around it.
+    pub(super) parent: Option<usize>,
+    pub(super) item: ItemType,
+    pub(super) name: Option<String>,
+    pub(super) is_test: bool,
+}
+
+/// How a piece behaves beside its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Code,
+    /// A comment: belongs to what follows on the next line, and alone makes a documentation chunk.
+    Comment,
+    /// An attribute or decorator: belongs to what follows, even after a blank line.
+    Attribute,
+}
+
+/// How a piece holds to the piece before it; the order is the order of merging.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Bond {
+    /// On one line: a cut there reads badly.
+    SameLine,
+    /// Documentation with its declaration, a bracket with what it opens or closes.
+    Glued,
+    /// Neighbours; the level decides.
+    Loose,
+}
+
+/// A range that is never cut again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// Innermost declaration that holds the piece or is it.
+    pub(super) decl: Option<usize>,
+    pub(super) role: Role,
+    pub(super) bond: Bond,
+    /// Depth of the common parent with the piece before, refined by layout. Higher merges first.
+    pub(super) level: u32,
+}
+
+/// Where a piece stands in the tree.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Depth of the nearest node that holds this piece and the one before it.
+    pub(super) depth: u32,
+    /// Depth of the range itself: what its own lines have in common.
+    pub(super) inner_depth: u32,
+    /// Order by indentation: within ERROR nodes and plain text, where the tree says nothing.
+    pub(super) by_layout: bool,
+    pub(super) decl: Option<usize>,
+    pub(super) role: Role,
+}
+
+impl Place {
+    fn inside(self) -> Self {
+        Self { depth: self.inner_depth, by_layout: true, ..self }
+    }
+}
+
+/// Collects pieces of one file in order.
+pub(super) struct Cutter<'a> {
+    bytes: &'a [u8],
+    measure: &'a Measure<'a>,
+    preferred: usize,
+    cap: usize,
+    pieces: Vec<Piece>,
+}
+
+impl<'a> Cutter<'a> {
+    pub(super) fn new(bytes: &'a [u8], measure: &'a Measure<'a>, budget: ChunkBudget) -> Self {
+        let (preferred, cap) = limits(&budget);
+        Self { bytes, measure, preferred, cap, pieces: Vec::new() }
+    }
+
+    pub(super) fn into_pieces(self) -> Vec<Piece> {
+        self.pieces
+    }
+
+    pub(super) fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Whether the range may be one chunk.
+    pub(super) fn fits(&self, range: &Range<usize>) -> bool {
+        range.len() <= self.cap && self.measure.chars(range.clone()) <= self.preferred
+    }
+
+    /// Adds a range as one piece where it fits, by lines where not, and lines that do not fit in windows.
+    /// False where the range holds white space alone.
+    pub(super) fn add(&mut self, range: Range<usize>, place: Place) -> bool {
+        let Some(range) = trim(self.bytes, range) else { return false };
+        if self.fits(&range) {
+            self.push(range, place);
+        } else {
+            self.add_lines(range, place);
+        }
+        true
+    }
+
+    /// Adds every line of the range as a piece of its own.
+    pub(super) fn add_lines(&mut self, range: Range<usize>, place: Place) {
+        let mut place = place;
+        let mut at = range.start;
+        while at < range.end {
+            let length = self.bytes[at..range.end].iter().position(|b| *b == b'\n').map_or(range.end - at, |n| n + 1);
+            if let Some(line) = trim(self.bytes, at..at + length) {
+                if self.fits(&line) {
+                    self.push(line, place);
+                } else {
+                    self.add_windows(line, place);
+                }
+                // Lines of one leaf hold to each other more strongly than the leaf to what is before it.
+                place = place.inside();
+            }
+            at += length;
+        }
+    }
+
+    fn add_windows(&mut self, line: Range<usize>, place: Place) {
+        let mut place = place;
+        let mut at = line.start;
+        while at < line.end {
+            let end = self.window_end(at, line.end);
+            if let Some(window) = trim(self.bytes, at..end) {
+                self.push(window, place);
+                place = place.inside();
+            }
+            at = end;
+        }
+    }
+
+    /// The end of the longest window from `at` that fits, moved back to a good place within its last quarter.
+    fn window_end(&self, at: usize, end: usize) -> usize {
+        let mut stop = at;
+        let mut chars = 0;
+        let (mut after_space, mut after_mark) = (None, None);
+        while stop < end && stop - at < self.cap {
+            let byte = self.bytes[stop];
+            if !is_space(byte) && byte & 0xC0 != 0x80 {
+                if chars == self.preferred {
+                    break;
+                }
+                chars += 1;
+            }
+            stop += 1;
+            if is_space(byte) {
+                after_space = Some(stop);
+            } else if matches!(byte, b';' | b'}' | b',') {
+                after_mark = Some(stop);
+            }
+        }
+        if stop >= end {
+            return end;
+        }
+        let latest = |mark: Option<usize>| mark.filter(|m| *m - at > (stop - at) / 4 * 3);
+        latest(after_space)
+            .or(latest(after_mark))
+            .unwrap_or_else(|| crate::chunk::measure::char_boundary(self.bytes, stop, at))
+    }
+
+    fn push(&mut self, range: Range<usize>, place: Place) {
+        let indent = indent_at(self.bytes, range.start);
+        let (bond, breaks) = match self.pieces.last() {
+            None => (Bond::Loose, 2),
+            Some(before) => {
+                let breaks = line_breaks(self.bytes, before.end..range.start);
+                (self.bond(before, range.start, breaks), breaks)
+            }
+        };
+        let close = u32::from(breaks < 2);
+        let layout = if place.by_layout {
+            // Deeper indentation first, then lines without a blank one between.
+            indent.map_or(31, |columns| (columns / 2).min(15) as u32 * 2 + close)
+        } else {
+            32 + 16 * close
+        };
+        let level = place.depth.saturating_mul(DEPTH_STEP).saturating_add(layout);
+        let Range { start, end } = range;
+        self.pieces.push(Piece { start, end, decl: place.decl, role: place.role, bond, level });
+    }
+
+    fn bond(&self, before: &Piece, start: usize, breaks: usize) -> Bond {
+        if breaks == 0 {
+            return Bond::SameLine;
+        }
+        if matches!(self.bytes[start], b'}' | b')' | b']' | b'{' | b';' | b',') {
+            return Bond::Glued;
+        }
+        let leads = match before.role {
+            Role::Code => false,
+            Role::Comment => breaks == 1 && indent_at(self.bytes, before.start).is_some(),
+            Role::Attribute => true,
+        };
+        if leads { Bond::Glued } else { Bond::Loose }
+    }
+}
+
+/// Preferred characters and cap in bytes, with the smallest values taken.
+pub(super) fn limits(budget: &ChunkBudget) -> (usize, usize) {
+    (budget.preferred.max(1), budget.hard_cap_bytes.max(MIN_CAP_BYTES))
+}

@@ -1,0 +1,249 @@
+//! Owns the walk that turns a tree into pieces: the largest nodes that fit, and only what is too large is opened.
+//! Must not know any language, nor how pieces are merged.
+//!
+//! One cursor, no recursion, and never a node's `parent()` (it walks from the root): cost grows with the nodes
+//! whose parents are too large, not with the tree.
+
+use std::ops::Range;
+
+use sextant_proto::chunk::ItemType;
+use tree_sitter::{Node, Tree};
+
+use crate::chunk::grammar::{Declaration, Grammar, KindRole, follow};
+use crate::chunk::measure::char_boundary;
+use crate::chunk::piece::{Cutter, Decl, Place, Role};
+
+/// Longest name kept, in bytes.
+const NAME_CAP_BYTES: usize = 120;
+/// Bytes before a name in which test attributes are looked for.
+const MARKS_CAP_BYTES: usize = 2_048;
+
+/// An opened node on the way from the root.
+struct Frame {
+    end: usize,
+    /// Everything before is in pieces.
+    done: usize,
+    /// The tree says nothing about how the children belong together.
+    is_error: bool,
+    decl: Option<usize>,
+    /// Where the run of comments and attributes before the current child begins.
+    leaders: Option<usize>,
+}
+
+/// The common parent of the last piece and the next.
+#[derive(Clone, Copy)]
+struct Common {
+    depth: usize,
+    is_error: bool,
+}
+
+struct Walk<'a, 'b> {
+    grammar: &'a Grammar,
+    cutter: &'a mut Cutter<'b>,
+    in_test_file: bool,
+    frames: Vec<Frame>,
+    decls: Vec<Decl>,
+    common: Common,
+}
+
+/// Adds the pieces of the whole file from `start` on; answers the declarations met, in order of their start.
+pub(super) fn split(
+    tree: &Tree,
+    grammar: &Grammar,
+    start: usize,
+    in_test_file: bool,
+    cutter: &mut Cutter<'_>,
+) -> Vec<Decl> {
+    let end = cutter.bytes().len();
+    let root = tree.root_node();
+    let outside = Frame { end, done: start, is_error: root.is_error(), decl: None, leaders: None };
+    let common = Common { depth: 0, is_error: false };
+    let mut walk = Walk { grammar, cutter, in_test_file, frames: vec![outside], decls: Vec::new(), common };
+    let mut cursor = tree.walk();
+    'nodes: loop {
+        if let Some(frame) = walk.enter(cursor.node()) {
+            if cursor.goto_first_child() {
+                walk.frames.push(frame);
+                continue 'nodes;
+            }
+            // No children to look at: the gap before the next node takes the text.
+        }
+        loop {
+            walk.meet();
+            if cursor.goto_next_sibling() {
+                continue 'nodes;
+            }
+            if !walk.close() || !cursor.goto_parent() {
+                break 'nodes;
+            }
+        }
+    }
+    while walk.close() {}
+    walk.decls
+}
+
+impl Walk<'_, '_> {
+    /// Takes a node: as a piece where it fits, else answers the frame to open.
+    fn enter(&mut self, node: Node<'_>) -> Option<Frame> {
+        let is_root = self.frames.len() == 1;
+        let (done, frame_end, outer_decl, leaders) =
+            self.frames.last().map(|f| (f.done, f.end, f.decl, f.leaders))?;
+        let start = if is_root { done } else { node.start_byte().max(done) };
+        let end = if is_root { frame_end } else { node.end_byte().min(frame_end) };
+        if end <= start {
+            return None;
+        }
+        self.gap(start);
+        let role = self.grammar.role(node);
+        let leads = role.comment || role.attribute;
+        let mark_from = leaders.unwrap_or(start);
+        if let Some(frame) = self.frames.last_mut() {
+            frame.leaders = if leads { Some(mark_from) } else { None };
+        }
+        let decl = self.declare(node, role, start..end, mark_from).or(outer_decl);
+
+        let open = is_root || role.container || !self.cutter.fits(&(start..end));
+        if open && node.child_count() > 0 {
+            return Some(Frame { end, done: start, is_error: node.is_error(), decl, leaders: None });
+        }
+        let piece_role = match (role.comment, role.attribute) {
+            (true, _) => Role::Comment,
+            (_, true) => Role::Attribute,
+            _ => Role::Code,
+        };
+        self.add(start..end, decl, piece_role);
+        None
+    }
+
+    /// Notes that the walk stands between two children of the innermost open node.
+    fn meet(&mut self) {
+        let depth = self.frames.len();
+        if depth < self.common.depth {
+            let is_error = self.frames.last().is_some_and(|f| f.is_error);
+            self.common = Common { depth, is_error };
+        }
+    }
+
+    /// Closes the innermost open node; false where none is left.
+    fn close(&mut self) -> bool {
+        let Some(end) = self.frames.last().map(|f| f.end) else { return false };
+        self.gap(end);
+        self.frames.pop();
+        if let Some(outer) = self.frames.last_mut() {
+            outer.done = outer.done.max(end);
+        }
+        !self.frames.is_empty()
+    }
+
+    /// Adds the text that no child covers, up to `to`.
+    fn gap(&mut self, to: usize) {
+        let Some((done, decl)) = self.frames.last().map(|f| (f.done, f.decl)) else { return };
+        if done < to {
+            self.meet();
+            self.add(done..to, decl, Role::Code);
+            self.meet();
+        }
+    }
+
+    fn add(&mut self, range: Range<usize>, decl: Option<usize>, role: Role) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.done = range.end;
+        }
+        let place = Place {
+            depth: self.common.depth as u32,
+            inner_depth: self.frames.len() as u32 + 1,
+            by_layout: self.common.is_error,
+            decl,
+            role,
+        };
+        if self.cutter.add(range, place) {
+            self.common = Common { depth: usize::MAX, is_error: false };
+        }
+    }
+
+    /// The index of the declaration that the node makes, if it makes one.
+    fn declare(&mut self, node: Node<'_>, role: KindRole, range: Range<usize>, mark_from: usize) -> Option<usize> {
+        let outer = self.frames.last().and_then(|f| f.decl);
+        let outer_item = outer.map(|at| self.decls[at].item);
+        let in_function = matches!(outer_item, Some(ItemType::Function | ItemType::Method | ItemType::Test));
+        let in_type = matches!(outer_item, Some(ItemType::Class | ItemType::Interface | ItemType::Enum));
+
+        let statement = self.test_statement(node, &range);
+        let (mut item, name, name_at) = if let Some(name) = statement {
+            (ItemType::Test, name, range.end)
+        } else {
+            let (rule, item) = self.grammar.declaration(role, node)?;
+            let named = name_node(node, rule);
+            let name = named.and_then(|n| self.text(n.byte_range()));
+            (item, name, named.map_or(range.end, |n| n.start_byte()))
+        };
+        if item == ItemType::Field && in_function {
+            return None; // A local variable.
+        }
+        let around = outer.map(|at| &self.decls[at]);
+        if around.is_some_and(|o| o.end == range.end && o.name == name && name.is_some()) {
+            return None; // The inside of a decorated or exported declaration.
+        }
+        if item == ItemType::Function && in_type {
+            item = ItemType::Method;
+        }
+        let marked = item == ItemType::Test || self.is_marked(mark_from..name_at, item, name.as_deref());
+        if marked && matches!(item, ItemType::Function | ItemType::Method) {
+            item = ItemType::Test;
+        }
+        let is_test = marked || around.is_some_and(|o| o.is_test);
+        let Range { start, end } = range;
+        self.decls.push(Decl { start, end, parent: outer, item, name, is_test });
+        Some(self.decls.len() - 1)
+    }
+
+    fn is_marked(&self, before_name: Range<usize>, item: ItemType, name: Option<&str>) -> bool {
+        let marks = &self.grammar.spec.tests;
+        let function = matches!(item, ItemType::Function | ItemType::Method);
+        if function && self.in_test_file {
+            let prefixed = name.is_some_and(|n| marks.function_prefixes.iter().any(|p| n.starts_with(p)));
+            if prefixed {
+                return true;
+            }
+        }
+        if marks.attributes.is_empty() || item == ItemType::Import || item == ItemType::Field {
+            return false;
+        }
+        let end = before_name.end.min(before_name.start.saturating_add(MARKS_CAP_BYTES));
+        let text = self.cutter.bytes().get(before_name.start..end).unwrap_or_default();
+        marks.attributes.iter().any(|mark| text.windows(mark.len()).any(|w| w == mark.as_bytes()))
+    }
+
+    /// The name of a statement that defines a test (`it("…", …)`): Some(None) where it has none.
+    fn test_statement(&self, node: Node<'_>, range: &Range<usize>) -> Option<Option<String>> {
+        let statements = self.grammar.spec.tests.statements;
+        if statements.is_empty() || node.kind() != "expression_statement" {
+            return None;
+        }
+        let text = self.cutter.bytes().get(range.clone())?;
+        let mark = statements.iter().find(|mark| text.starts_with(mark.as_bytes()))?;
+        let quote = text.get(mark.len()).filter(|b| matches!(b, b'"' | b'\'' | b'`'));
+        let name = quote.and_then(|quote| {
+            let from = mark.len() + 1;
+            let length = text[from..].iter().take(NAME_CAP_BYTES).position(|b| b == quote)?;
+            self.text(range.start + from..range.start + from + length)
+        });
+        Some(name)
+    }
+
+    /// A name's text: its first line, cut at the cap.
+    fn text(&self, range: Range<usize>) -> Option<String> {
+        let bytes = self.cutter.bytes();
+        let line = bytes.get(range.clone())?.iter().position(|b| matches!(b, b'\n' | b'\r'));
+        let mut end = line.map_or(range.end, |n| range.start + n);
+        if end - range.start > NAME_CAP_BYTES {
+            end = char_boundary(bytes, range.start + NAME_CAP_BYTES, range.start);
+        }
+        let name = String::from_utf8_lossy(&bytes[range.start..end]).trim().to_owned();
+        (!name.is_empty()).then_some(name)
+    }
+}
+
+fn name_node<'t>(node: Node<'t>, rule: &Declaration) -> Option<Node<'t>> {
+    rule.names.iter().find_map(|path| follow(node, path))
+}
