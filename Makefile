@@ -1,0 +1,37 @@
+# The ways into this repository. `make help` lists them. CARGO_TARGET_DIR and SEXTANT_ASSETS are honoured.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# What a build and a run need from set-up: ONNX Runtime, the model, RocksDB's library. Read anew in every recipe.
+ENV := eval "$$(deploy/setup.sh --print-env)";
+
+.PHONY: help
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+.PHONY: setup
+setup: ## Bring what the build needs onto this machine (once; then a second)
+	@deploy/setup.sh
+
+.PHONY: demo
+demo: setup ## Index the sources of rustls and answer 20 questions; REPO=folder QUERY="words" for your own
+	@$(ENV) REPO="$(value REPO)" QUERY="$(value QUERY)" deploy/demo/demo.sh
+
+.PHONY: test
+test: setup ## All tests
+	@$(ENV) cargo test --workspace --locked
+
+.PHONY: check
+check: setup ## Format, lints, dependencies, tidy; writes nothing
+	@deploy/setup.sh deny
+	@$(ENV) cargo fmt --all --check
+	@$(ENV) cargo clippy --workspace --all-targets --locked -- -D warnings
+	@$(ENV) deploy/deny.sh
+	@$(ENV) cargo test --locked --package sextant-tests --test all -- tidy
+
+.PHONY: fix
+fix: setup ## Format, and apply what clippy can
+	@$(ENV) cargo clippy --fix --allow-dirty --allow-staged --workspace --all-targets --locked
+	@$(ENV) cargo fmt --all
