@@ -55,8 +55,7 @@ mod tests {
     #[test]
     fn each_reason_has_its_bytes() {
         let long = [b"a\r\nb\n".as_slice(), &[b'x'; LINE_CAP_BYTES + 1], b"\n"].concat();
-        let too_long =
-            SkipReason::LineTooLong { line: 3, bytes: LINE_CAP_BYTES + 1, cap: LINE_CAP_BYTES };
+        let too_long = SkipReason::LineTooLong { line: 3, bytes: LINE_CAP_BYTES + 1, cap: LINE_CAP_BYTES };
         let rows: [(&[u8], Option<SkipReason>); 16] = [
             (b"def a(): pass\n", None),
             (b"# caf\xe9\n", None),

@@ -31,6 +31,20 @@ pub(super) struct Checkout {
     pub(super) ours_excluded: bool,
 }
 
+impl Checkout {
+    fn without_repository(case: Case, warnings: &mut Vec<WalkWarning>) -> Self {
+        Self {
+            prefix: Vec::new(),
+            tracked: Tracked::nothing(case),
+            case,
+            rules: rules_of(global_without_repository(), None, warnings),
+            ours: None,
+            excluded: false,
+            ours_excluded: false,
+        }
+    }
+}
+
 /// Finds the repository that holds `root`; without one (or with one that is broken, which adds a warning) only the
 /// global ignore file is known.
 pub(super) fn look(
@@ -49,16 +63,7 @@ pub(super) fn look(
         }
     };
     let Some(repository) = repository else {
-        let rules = rules_of(global_without_repository(), None, warnings);
-        return Ok(Checkout {
-            prefix: Vec::new(),
-            tracked: Tracked::nothing(Case::Sensitive),
-            case: Case::Sensitive,
-            rules,
-            ours: None,
-            excluded: false,
-            ours_excluded: false,
-        });
+        return Ok(Checkout::without_repository(Case::Sensitive, warnings));
     };
     for git_dir in [repository.git_dir(), repository.common_dir()] {
         if git_dir.canonicalize().is_ok_and(|git_dir| root.path().starts_with(git_dir)) {
@@ -75,18 +80,7 @@ pub(super) fn look(
     let Some(prefix) = top.as_ref().and_then(|top| root.path().strip_prefix(top).ok()) else {
         let problem = "the folder is in no work tree of it".to_owned();
         warnings.push(WalkWarning::GitUnusable { root: given.to_path_buf(), problem });
-        let rules = rules_of(global_without_repository(), None, warnings);
-        let tracked = Tracked::nothing(case);
-        let prefix = Vec::new();
-        return Ok(Checkout {
-            prefix,
-            tracked,
-            case,
-            rules,
-            ours: None,
-            excluded: false,
-            ours_excluded: false,
-        });
+        return Ok(Checkout::without_repository(case, warnings));
     };
     let global = config.trusted_path("core.excludesFile").ok().flatten().or_else(xdg_ignore);
     let global = global.map(|path| top.as_ref().map_or(path.clone(), |top| top.join(&path)));
@@ -150,7 +144,12 @@ fn tracked_paths(repository: &gix::Repository, case: Case, warnings: &mut Vec<Wa
         return Tracked::nothing(case);
     }
     let skip_checksum = true;
-    match gix::index::File::at(&path, repository.object_hash(), skip_checksum, gix::index::decode::Options::default()) {
+    match gix::index::File::at(
+        &path,
+        repository.object_hash(),
+        skip_checksum,
+        gix::index::decode::Options::default(),
+    ) {
         Ok(index) => Tracked::from_index(&index, case),
         Err(error) => {
             warnings.push(WalkWarning::IndexUnreadable { path, problem: error.to_string() });
@@ -189,7 +188,8 @@ fn global_without_repository() -> Option<PathBuf> {
             continue;
         };
         let home = std::env::home_dir();
-        let context = gix::config::path::interpolate::Context { home_dir: home.as_deref(), ..Default::default() };
+        let context =
+            gix::config::path::interpolate::Context { home_dir: home.as_deref(), ..Default::default() };
         if let Some(path) = config.path("core.excludesFile").and_then(|path| path.interpolate(context).ok()) {
             named = Some(path);
         }

@@ -206,7 +206,8 @@ mod tests {
         std::fs::write(dir.path().join("a/file"), "x").expect("write");
         std::os::unix::fs::symlink("b", dir.path().join("a/link")).expect("link");
         let root = Root::open(dir.path()).expect("open");
-        let name = |result: Result<OwnedFd, OpenError>| result.map_or_else(|e| e.to_string(), |_| "ok".into());
+        let name =
+            |result: Result<OwnedFd, OpenError>| result.map_or_else(|e| e.to_string(), |_| "ok".into());
         for path in ["a", "a/b", "a/file", "a/file/x", "a/link", "a/link/x", "a/none", "none/b"] {
             let quick = name(root.open_folder(path.as_bytes()));
             let stepwise = name(root.open_folder_stepwise(path.as_bytes()));

@@ -44,10 +44,7 @@ impl Tracked {
             if table.case == Case::Fold {
                 table.names[start..].make_ascii_lowercase();
             }
-            table.rows.push(Row {
-                name: start..table.names.len(),
-                submodule: entry.mode == Mode::COMMIT,
-            });
+            table.rows.push(Row { name: start..table.names.len(), submodule: entry.mode == Mode::COMMIT });
         }
         let names = &table.names;
         table.rows.sort_by(|a, b| names[a.name.clone()].cmp(&names[b.name.clone()]));

@@ -18,9 +18,7 @@ use super::git::{Checkout, is_repository};
 use super::root::{OpenError, read_rules};
 use super::rules::{Candidate, Rules, excluded};
 use super::tracked::Known;
-use super::{
-    FileStat, IGNORE_FILE, Root, SkipReason, Skipped, WalkOptions, WalkWarning, WalkedFile,
-};
+use super::{FileStat, IGNORE_FILE, Root, SkipReason, Skipped, WalkOptions, WalkWarning, WalkedFile};
 
 /// A level with fewer folders is not worth a thread.
 const FOLDERS_PER_THREAD: usize = 8;
@@ -296,7 +294,8 @@ fn read_entries(folder: BorrowedFd<'_>) -> Result<Vec<Entry>, OpenError> {
 
 fn stat(folder: BorrowedFd<'_>, name: &[u8]) -> Result<(FileType, FileStat), Errno> {
     let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    let ns = |seconds: i64, nanoseconds: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
+    let ns =
+        |seconds: i64, nanoseconds: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds);
     #[allow(clippy::unnecessary_cast)] // The field types differ between systems.
     let file = FileStat {
         size: stat.st_size as u64,
