@@ -15,9 +15,10 @@ help: ## List the targets
 setup: ## Bring what the build needs onto this machine (once; then a second)
 	@deploy/setup.sh
 
+# Variables given on make's command line reach the script through the environment.
 .PHONY: demo
 demo: setup ## Index the sources of rustls and answer 20 questions; REPO=folder QUERY="words" for your own
-	@$(ENV) REPO="$(value REPO)" QUERY="$(value QUERY)" deploy/demo/demo.sh
+	@$(ENV) deploy/demo/demo.sh
 
 .PHONY: test
 test: setup ## All tests

@@ -1,1 +1,3 @@
-//! 
+//! What the tests of the whole share: the repository's own rules as checks.
+
+pub mod tidy;
