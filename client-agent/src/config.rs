@@ -1,0 +1,520 @@
+//! Configuration of the client: flags over environment over file over defaults, checked before anything starts.
+//!
+//! Owns the keys, their defaults and what makes them valid. Must not know what the agent does with them, nor print.
+//! A layer (`RawConfig`) may leave every key open; [`Config`] is what remains after the layers were put on each other
+//! and checked, so a `Config` that exists is a valid one.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use etcetera::base_strategy::{BaseStrategy, Xdg};
+use figment::Figment;
+use figment::error::Kind;
+use figment::providers::{Format, Serialized, Toml};
+use serde::{Deserialize, Serialize};
+
+use sextant_proto::code::CodeWidth;
+
+/// Files over this are left out of an index, bytes.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+/// What `max_file_bytes` may be at most: offsets and memory are sized for files far below it.
+const MAX_FILE_BYTES_CAP: u64 = 1 << 30;
+/// Sessions over this are a slip of the pen: each holds the model in memory.
+const MAX_EMBED_SESSIONS: usize = 1024;
+/// Folder of the model below the assets, and the library beside it.
+const MODEL: &str = "models/all-MiniLM-L6-v2";
+const ONNXRUNTIME: &str = "onnxruntime-1.32.0/libonnxruntime.so.1.32.0";
+
+/// Why there is no valid configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The home folder is unknown, and so are the folders below it.
+    #[error("cannot tell where the home folder is: set HOME")]
+    NoHome,
+    /// A file was named that cannot be read.
+    #[error("cannot read the configuration {}: {source}; name another with --config", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file holds a key that does not exist.
+    #[error("{}: there is no key `{key}`{}", file.display(), did_you_mean(nearest.as_deref()))]
+    UnknownKey {
+        /// The file.
+        file: PathBuf,
+        /// The key.
+        key: String,
+        /// The key that was perhaps meant.
+        nearest: Option<&'static str>,
+    },
+    /// A file is no TOML, or a key has a value of the wrong type.
+    #[error("{}: {problem}", file.display())]
+    Malformed {
+        /// The file.
+        file: PathBuf,
+        /// Which key and why.
+        problem: String,
+    },
+    /// A value is outside of what it may be.
+    #[error(
+        "the value of `{key}` {problem}; correct it in the configuration file, the environment or the flags"
+    )]
+    Invalid {
+        /// The key.
+        key: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+fn did_you_mean(nearest: Option<&str>) -> String {
+    match nearest {
+        Some(key) => format!("; did you mean `{key}`?"),
+        None => format!("; the keys are {}", KEYS.join(", ")),
+    }
+}
+
+/// How much is logged to standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum LogLevel {
+    /// Nothing.
+    Off,
+    /// What failed.
+    Error,
+    /// What is doubtful too.
+    #[default]
+    Warn,
+    /// What happened.
+    Info,
+    /// Details.
+    Debug,
+    /// Everything.
+    Trace,
+}
+
+impl LogLevel {
+    /// The level as a filter directive.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Error => "error",
+            Self::Warn => "warn",
+            Self::Info => "info",
+            Self::Debug => "debug",
+            Self::Trace => "trace",
+        }
+    }
+}
+
+/// What turns text into vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Backend {
+    /// The model, by ONNX Runtime.
+    #[default]
+    Onnx,
+    /// Vectors from hashes of words, for tests alone: it needs no model and finds little.
+    Fake,
+}
+
+/// A valid configuration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// The file that was read; absent where there was none.
+    pub file: Option<PathBuf>,
+    /// Where indexes and certificates are kept. Absolute.
+    pub data_dir: PathBuf,
+    /// Where models and libraries lie. Absolute.
+    pub assets_dir: PathBuf,
+    /// Folder of the model.
+    pub model: PathBuf,
+    /// Shared library of ONNX Runtime.
+    pub onnxruntime: PathBuf,
+    /// Sessions of the model that run side by side; at least 1.
+    pub embed_sessions: usize,
+    /// Width of the codes, bits.
+    pub code_bits: CodeWidth,
+    /// Files over this are left out, bytes.
+    pub max_file_bytes: u64,
+    /// How much is logged.
+    pub log: LogLevel,
+    /// Where metrics are served; nowhere if absent.
+    pub metrics_addr: Option<SocketAddr>,
+    /// What turns text into vectors.
+    pub backend: Backend,
+}
+
+/// One layer of configuration: every key may be left open.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RawConfig {
+    /// See [`Config::data_dir`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_dir: Option<PathBuf>,
+    /// See [`Config::assets_dir`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assets_dir: Option<PathBuf>,
+    /// See [`Config::model`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<PathBuf>,
+    /// See [`Config::onnxruntime`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub onnxruntime: Option<PathBuf>,
+    /// See [`Config::embed_sessions`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embed_sessions: Option<usize>,
+    /// See [`Config::code_bits`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_bits: Option<u32>,
+    /// See [`Config::max_file_bytes`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_file_bytes: Option<u64>,
+    /// See [`Config::log`]; the environment and the file give it as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// See [`Config::metrics_addr`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics_addr: Option<String>,
+    /// See [`Config::backend`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
+}
+
+/// The keys of a file, as [`RawConfig`] has them.
+const KEYS: [&str; 10] = [
+    "data_dir",
+    "assets_dir",
+    "model",
+    "onnxruntime",
+    "embed_sessions",
+    "code_bits",
+    "max_file_bytes",
+    "log",
+    "metrics_addr",
+    "backend",
+];
+
+/// What the configuration depends on outside of flags and file: taken once, so that the rest is a function.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Surroundings {
+    /// Home folder, for `~/` in a file.
+    pub home: PathBuf,
+    /// Configuration folder of all programs.
+    pub config_home: PathBuf,
+    /// Data folder of all programs.
+    pub data_home: PathBuf,
+    /// Cache folder of all programs.
+    pub cache_home: PathBuf,
+    /// The folder that relative paths start from.
+    pub current: PathBuf,
+    /// Processors that may be used; at least 1.
+    pub cores: usize,
+    /// `SEXTANT_CONFIG`.
+    pub config_file: Option<PathBuf>,
+    /// `SEXTANT_DATA_DIR`.
+    pub data_dir: Option<PathBuf>,
+    /// `SEXTANT_ASSETS`.
+    pub assets_dir: Option<PathBuf>,
+    /// `SEXTANT_LOG`.
+    pub log: Option<String>,
+}
+
+impl Surroundings {
+    /// Those of this process. A variable that is set to nothing counts as not set.
+    pub fn of_process() -> Result<Self, ConfigError> {
+        let xdg = Xdg::new().map_err(|_| ConfigError::NoHome)?;
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        Ok(Self {
+            home: xdg.home_dir().to_path_buf(),
+            config_home: xdg.config_dir(),
+            data_home: xdg.data_dir(),
+            cache_home: xdg.cache_dir(),
+            current: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            config_file: set("SEXTANT_CONFIG").map(PathBuf::from),
+            data_dir: set("SEXTANT_DATA_DIR").map(PathBuf::from),
+            assets_dir: set("SEXTANT_ASSETS").map(PathBuf::from),
+            log: set("SEXTANT_LOG").map(|value| value.to_string_lossy().into_owned()),
+        })
+    }
+}
+
+impl Config {
+    /// The configuration under `flags` (the uppermost layer). `named` is a file that the flags name; a file that is
+    /// named, there or by `SEXTANT_CONFIG`, must exist, the one in the usual place need not.
+    pub fn load(flags: RawConfig, named: Option<&Path>, around: &Surroundings) -> Result<Self, ConfigError> {
+        let named = named.or(around.config_file.as_deref()).map(|file| around.current.join(file));
+        let must_exist = named.is_some();
+        let file = named.unwrap_or_else(|| around.config_home.join("sextant/config.toml"));
+        let text = match std::fs::read_to_string(&file) {
+            Ok(text) => Some(text),
+            Err(error) if !must_exist && error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(source) => return Err(ConfigError::Unreadable { file, source }),
+        };
+        let from_file = match &text {
+            Some(text) => parse(&file, text, around)?,
+            None => RawConfig::default(),
+        };
+        let environment = RawConfig {
+            data_dir: around.data_dir.clone(),
+            assets_dir: around.assets_dir.clone(),
+            log: around.log.clone(),
+            ..RawConfig::default()
+        };
+        let merged: RawConfig = Figment::new()
+            .merge(Serialized::defaults(from_file))
+            .merge(Serialized::defaults(environment))
+            .merge(Serialized::defaults(flags))
+            .extract()
+            .map_err(|error| ConfigError::Invalid {
+                key: "the flags and the environment",
+                problem: format!("cannot be put together: {error}"),
+            })?;
+        validate(merged, text.map(|_| file), around)
+    }
+}
+
+/// The layer that `text` of `file` holds, its paths made absolute: they start from the file's folder, and `~/` is home.
+fn parse(file: &Path, text: &str, around: &Surroundings) -> Result<RawConfig, ConfigError> {
+    let mut raw: RawConfig =
+        Figment::from(Toml::string(text)).extract().map_err(|error| describe(file, error))?;
+    let folder = file.parent().unwrap_or(&around.current);
+    for path in [&mut raw.data_dir, &mut raw.assets_dir, &mut raw.model, &mut raw.onnxruntime] {
+        if let Some(path) = path {
+            *path = match path.strip_prefix("~") {
+                Ok(rest) => around.home.join(rest),
+                Err(_) => folder.join(&*path),
+            };
+        }
+    }
+    Ok(raw)
+}
+
+/// The first problem of a file: an unknown key before others, for it explains them.
+fn describe(file: &Path, error: figment::Error) -> ConfigError {
+    let mut first = None;
+    for error in error {
+        if let Kind::UnknownField(key, _) = &error.kind {
+            let nearest = nearest_key(key);
+            return ConfigError::UnknownKey { file: file.to_path_buf(), key: key.clone(), nearest };
+        }
+        let path = error.path.join(".");
+        let problem =
+            if path.is_empty() { error.kind.to_string() } else { format!("`{path}`: {}", error.kind) };
+        first.get_or_insert(problem);
+    }
+    let problem = first.unwrap_or_else(|| "it is not valid".to_owned());
+    ConfigError::Malformed { file: file.to_path_buf(), problem }
+}
+
+/// The key that `key` was perhaps meant to be.
+fn nearest_key(key: &str) -> Option<&'static str> {
+    let plain = key.to_lowercase().replace('-', "_");
+    KEYS.into_iter()
+        .map(|known| (strsim::jaro_winkler(&plain, known), known))
+        .filter(|(likeness, _)| *likeness >= 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, known)| known)
+}
+
+/// Checks what the layers gave and fills in the defaults.
+fn validate(raw: RawConfig, file: Option<PathBuf>, around: &Surroundings) -> Result<Config, ConfigError> {
+    let absolute = |path: Option<PathBuf>, default: PathBuf| match path {
+        Some(path) => around.current.join(path),
+        None => default,
+    };
+    let assets_dir = absolute(raw.assets_dir, around.cache_home.join("sextant"));
+    let embed_sessions = raw.embed_sessions.unwrap_or(around.cores.clamp(1, MAX_EMBED_SESSIONS));
+    if !(1..=MAX_EMBED_SESSIONS).contains(&embed_sessions) {
+        return Err(invalid("embed_sessions", format!("is {embed_sessions}, not 1 to {MAX_EMBED_SESSIONS}")));
+    }
+    let code_bits = match raw.code_bits {
+        Some(bits) => {
+            CodeWidth::new(bits).map_err(|error| invalid("code_bits", format!("is wrong: {error}")))?
+        }
+        None => CodeWidth::DEFAULT,
+    };
+    let max_file_bytes = raw.max_file_bytes.unwrap_or(MAX_FILE_BYTES);
+    if !(1..=MAX_FILE_BYTES_CAP).contains(&max_file_bytes) {
+        return Err(invalid("max_file_bytes", format!("is {max_file_bytes}, not 1 to {MAX_FILE_BYTES_CAP}")));
+    }
+    let log = match raw.log {
+        Some(text) => LogLevel::from_str(&text, true).map_err(|_| {
+            invalid("log", format!("is `{text}`, not one of off, error, warn, info, debug, trace"))
+        })?,
+        None => LogLevel::default(),
+    };
+    let metrics_addr = match raw.metrics_addr {
+        Some(text) => Some(text.parse().map_err(|_| {
+            invalid("metrics_addr", format!("is `{text}`, not an address with a port such as 127.0.0.1:9464"))
+        })?),
+        None => None,
+    };
+    let backend = match raw.backend.as_deref() {
+        None | Some("onnx") => Backend::Onnx,
+        Some("fake") => Backend::Fake,
+        Some(other) => return Err(invalid("backend", format!("is `{other}`, not onnx or fake"))),
+    };
+    Ok(Config {
+        file,
+        data_dir: absolute(raw.data_dir, around.data_home.join("sextant")),
+        model: absolute(raw.model, assets_dir.join(MODEL)),
+        onnxruntime: absolute(raw.onnxruntime, assets_dir.join(ONNXRUNTIME)),
+        assets_dir,
+        embed_sessions,
+        code_bits,
+        max_file_bytes,
+        log,
+        metrics_addr,
+        backend,
+    })
+}
+
+fn invalid(key: &'static str, problem: String) -> ConfigError {
+    ConfigError::Invalid { key, problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn around() -> Surroundings {
+        Surroundings {
+            home: "/home/u".into(),
+            config_home: "/none/config".into(),
+            data_home: "/home/u/.local/share".into(),
+            cache_home: "/home/u/.cache".into(),
+            current: "/src/x".into(),
+            cores: 3,
+            ..Surroundings::default()
+        }
+    }
+
+    fn load(text: &str, around: &Surroundings, flags: RawConfig) -> Result<Config, ConfigError> {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let file = folder.path().join("sextant.toml");
+        std::fs::write(&file, text).expect("write");
+        Config::load(flags, Some(&file), around)
+    }
+
+    fn refusal(text: &str) -> String {
+        load(text, &around(), RawConfig::default()).expect_err("must be refused").to_string()
+    }
+
+    #[test]
+    fn nothing_said_gives_the_defaults() {
+        let config = Config::load(RawConfig::default(), None, &around()).expect("defaults");
+        assert_eq!(config.file, None);
+        assert_eq!(config.data_dir, Path::new("/home/u/.local/share/sextant"));
+        assert_eq!(config.model, Path::new("/home/u/.cache/sextant/models/all-MiniLM-L6-v2"));
+        assert_eq!(
+            config.onnxruntime,
+            Path::new("/home/u/.cache/sextant/onnxruntime-1.32.0/libonnxruntime.so.1.32.0")
+        );
+        assert_eq!((config.embed_sessions, config.code_bits.bits()), (3, 2048));
+        assert_eq!(
+            (config.max_file_bytes, config.log, config.backend),
+            (1 << 20, LogLevel::Warn, Backend::Onnx)
+        );
+    }
+
+    #[test]
+    fn flags_win_over_the_environment_over_the_file() {
+        let text = "data_dir = \"/file\"\nlog = \"info\"\ncode_bits = 384";
+        let mut around = around();
+        let dir = |config: Result<Config, _>| config.map(|c: Config| (c.data_dir, c.log)).expect("valid");
+        let flags = || RawConfig { data_dir: Some("flag".into()), ..RawConfig::default() };
+        assert_eq!(dir(load(text, &around, RawConfig::default())), ("/file".into(), LogLevel::Info));
+        around.data_dir = Some("env".into());
+        around.log = Some("DEBUG".into());
+        assert_eq!(dir(load(text, &around, RawConfig::default())), ("/src/x/env".into(), LogLevel::Debug));
+        assert_eq!(dir(load(text, &around, flags())), ("/src/x/flag".into(), LogLevel::Debug));
+        assert_eq!(load(text, &around, flags()).expect("valid").code_bits.bits(), 384);
+    }
+
+    #[test]
+    fn the_assets_folder_moves_model_and_library() {
+        let mut around = around();
+        around.assets_dir = Some("/assets".into());
+        let config = load("model = \"~/m\"", &around, RawConfig::default()).expect("valid");
+        assert_eq!(config.model, Path::new("/home/u/m"));
+        assert!(config.onnxruntime.starts_with("/assets/onnxruntime-1.32.0"));
+    }
+
+    #[test]
+    fn paths_of_a_file_start_from_its_folder() {
+        let config = load("data_dir = \"here\"", &around(), RawConfig::default()).expect("valid");
+        let file = config.file.expect("a file was read");
+        assert_eq!(config.data_dir, file.parent().expect("has a folder").join("here"));
+    }
+
+    #[test]
+    fn unknown_keys_are_refused_with_file_and_nearest_key() {
+        for (text, key, nearest) in [
+            ("datadir = \"/x\"", "datadir", Some("data_dir")),
+            ("code-bits = 64", "code-bits", Some("code_bits")),
+            ("embed_session = 1", "embed_session", Some("embed_sessions")),
+            ("colour = true", "colour", None),
+            ("[server]\nport = 1", "server", None),
+        ] {
+            let error = load(text, &around(), RawConfig::default()).expect_err("must be refused");
+            assert!(error.to_string().contains("sextant.toml: there is no key"), "{error}");
+            let ConfigError::UnknownKey { key: found, nearest: meant, .. } = error else {
+                panic!("{text}: {error}")
+            };
+            assert_eq!((found.as_str(), meant), (key, nearest));
+        }
+    }
+
+    #[test]
+    fn every_key_is_known_by_its_name() {
+        let full = RawConfig {
+            data_dir: Some("a".into()),
+            assets_dir: Some("a".into()),
+            model: Some("a".into()),
+            onnxruntime: Some("a".into()),
+            embed_sessions: Some(1),
+            code_bits: Some(64),
+            max_file_bytes: Some(1),
+            log: Some("off".into()),
+            metrics_addr: Some("[::1]:1".into()),
+            backend: Some("fake".into()),
+        };
+        let value = serde_json::to_value(full).expect("serialise");
+        let mut names: Vec<&str> = value.as_object().expect("object").keys().map(String::as_str).collect();
+        let mut keys = KEYS;
+        names.sort_unstable();
+        keys.sort_unstable();
+        assert_eq!(names, keys);
+    }
+
+    #[test]
+    fn wrong_values_are_refused_and_named() {
+        for (text, part) in [
+            ("code_bits = 100", "`code_bits` is wrong: a code cannot have 100 bits"),
+            ("embed_sessions = 0", "`embed_sessions` is 0, not 1 to"),
+            ("max_file_bytes = 0", "`max_file_bytes` is 0"),
+            ("max_file_bytes = -1", "`max_file_bytes`"),
+            ("code_bits = \"many\"", "`code_bits`"),
+            ("log = \"loud\"", "`log` is `loud`"),
+            ("metrics_addr = \"9464\"", "`metrics_addr` is `9464`"),
+            ("backend = \"gpu\"", "`backend` is `gpu`, not onnx or fake"),
+            ("data_dir = ", "sextant.toml"),
+        ] {
+            let message = refusal(text);
+            assert!(message.contains(part), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_named_must_exist() {
+        let mut around = around();
+        around.config_file = Some("none.toml".into());
+        let error = Config::load(RawConfig::default(), None, &around).expect_err("must be refused");
+        assert!(error.to_string().contains("/src/x/none.toml"), "{error}");
+    }
+}
