@@ -283,13 +283,12 @@ fn parse(file: &Path, text: &str, around: &Surroundings) -> Result<RawConfig, Co
     let mut raw: RawConfig =
         Figment::from(Toml::string(text)).extract().map_err(|error| describe(file, error))?;
     let folder = file.parent().unwrap_or(&around.current);
-    for path in [&mut raw.data_dir, &mut raw.assets_dir, &mut raw.model, &mut raw.onnxruntime] {
-        if let Some(path) = path {
-            *path = match path.strip_prefix("~") {
-                Ok(rest) => around.home.join(rest),
-                Err(_) => folder.join(&*path),
-            };
-        }
+    let paths = [&mut raw.data_dir, &mut raw.assets_dir, &mut raw.model, &mut raw.onnxruntime];
+    for path in paths.into_iter().flatten() {
+        *path = match path.strip_prefix("~") {
+            Ok(rest) => around.home.join(rest),
+            Err(_) => folder.join(&*path),
+        };
     }
     Ok(raw)
 }

@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::config::{LogLevel, RawConfig};
 
 /// A query over this is refused, bytes. Models read a few hundred words of it at most.
-pub(super) const QUERY_CAP_BYTES: usize = 64 << 10;
+const QUERY_CAP_BYTES: usize = 64 << 10;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -93,9 +93,9 @@ pub struct IndexArgs {
 /// Arguments of `search`.
 #[derive(Debug, Args)]
 #[command(after_help = SEARCH_EXAMPLES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag that a user gives")]
 pub struct SearchArgs {
     /// The question
-    #[arg(value_parser = query)]
     pub query: String,
     /// The folder
     #[arg(default_value = ".")]
@@ -157,15 +157,22 @@ impl GlobalArgs {
     }
 }
 
-fn query(text: &str) -> Result<String, String> {
-    if text.trim().is_empty() {
-        return Err("the query is empty; say in plain words what the code does".to_owned());
+impl Cli {
+    /// Checks what the parser does not: it would repeat a query of any length in its message.
+    pub(super) fn check(self) -> Result<Self, String> {
+        if let Command::Search(SearchArgs { query, .. }) = &self.command {
+            if query.trim().is_empty() {
+                return Err("the query is empty; say in plain words what the code does".to_owned());
+            }
+            if query.len() > QUERY_CAP_BYTES {
+                let length = query.len();
+                return Err(format!(
+                    "the query has {length} bytes, more than {QUERY_CAP_BYTES}; say in fewer words what the code does"
+                ));
+            }
+        }
+        Ok(self)
     }
-    if text.len() > QUERY_CAP_BYTES {
-        let length = text.len();
-        return Err(format!("the query has {length} bytes, at most {QUERY_CAP_BYTES} are read; shorten it"));
-    }
-    Ok(text.to_owned())
 }
 
 fn language(text: &str) -> Result<String, String> {
@@ -183,10 +190,10 @@ mod tests {
 
     fn search(words: &[&str]) -> Result<SearchArgs, String> {
         let all = ["sextant", "search"].iter().chain(words);
-        match Cli::try_parse_from(all).map(|cli| cli.command) {
-            Ok(Command::Search(args)) => Ok(args),
-            Ok(other) => panic!("not a search: {other:?}"),
-            Err(error) => Err(error.to_string()),
+        let cli = Cli::try_parse_from(all).map_err(|error| error.to_string())?;
+        match cli.check()?.command {
+            Command::Search(args) => Ok(args),
+            other => panic!("not a search: {other:?}"),
         }
     }
 

@@ -1,4 +1,5 @@
-//! Code in colours, by syntect's grammars and theme. Built only where something is coloured: loading costs ~20 ms.
+//! Code in colours, by syntect's grammars and theme. Built only where something is coloured: loading takes longer than a
+//! search of a small index.
 //!
 //! Must not know hits or terminals: a language and lines come in, painted lines go out.
 

@@ -71,7 +71,7 @@ impl From<Exit> for ExitCode {
 /// The command line in `words`, the program's name first. Where there is nothing to run (help, version, a mistake),
 /// what is to be said was said, and the exit is the error.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, Exit> {
-    Cli::try_parse_from(words).map_err(|error| match error.kind() {
+    let cli = Cli::try_parse_from(words).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             // Where the reader is gone nobody can be told.
             let _ = error.print();
@@ -86,6 +86,10 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, Exit> {
             print::error(text.strip_prefix("error: ").unwrap_or(&text));
             Exit::Error
         }
+    })?;
+    cli.check().map_err(|problem| {
+        print::error(&problem);
+        Exit::Error
     })
 }
 
@@ -139,8 +143,8 @@ async fn search<W: Write>(
     };
     let answer = agent.search(&args.query, &args.path, &options, &progress).await?;
     drop(progress);
-    for line in render::warnings(&answer) {
-        print::warning(&line);
+    for line in &answer.warnings {
+        print::warning(line);
     }
     show(&answer, args, out)?;
     Ok(exit_of(&answer))

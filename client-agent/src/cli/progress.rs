@@ -2,11 +2,14 @@
 //!
 //! Must not know what is being done; it hears numbers. Called from several threads.
 
+use std::fmt::Write;
 use std::io::IsTerminal;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{
+    HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
 
 use crate::cli::print;
 use crate::report::Progress;
@@ -14,7 +17,7 @@ use crate::report::Progress;
 /// Work that is done sooner shows no bar.
 const PATIENCE: Duration = Duration::from_millis(400);
 const FILES: &str = "files  [{bar:28}] {human_pos}/{human_len}";
-const CHUNKS: &str = "chunks [{bar:28}] {human_pos}/{human_len}  {per_sec:.1}  {eta} left";
+const CHUNKS: &str = "chunks [{bar:28}] {human_pos}/{human_len}  {speed}";
 
 /// Progress of one command. The bars go when it is dropped.
 pub(super) struct Bars {
@@ -54,16 +57,30 @@ impl Bars {
             let bar = self.screen.add(ProgressBar::new(total));
             // A template that cannot be read leaves the default one.
             if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style.progress_chars("=> "));
+                let since = Instant::now();
+                let tell = move |state: &ProgressState, out: &mut dyn Write| {
+                    let fresh = state.pos().saturating_sub(done);
+                    let left = state.len().unwrap_or(0).saturating_sub(state.pos());
+                    // The terminal is gone where this fails.
+                    let _ = out.write_str(&speed(fresh, since.elapsed(), left));
+                };
+                bar.set_style(style.with_key("speed", tell).progress_chars("=> "));
             }
-            // What was there before the bar says nothing of the speed from here on.
-            bar.set_position(done);
-            bar.reset_eta();
             bar
         });
         bar.set_length(total);
         bar.set_position(done);
     }
+}
+
+/// Speed and time left after `fresh` steps in `time`. What was done before the bar was shown says nothing of either.
+fn speed(fresh: u64, time: Duration, left: u64) -> String {
+    let rate = fresh as f64 / time.as_secs_f64();
+    if fresh == 0 || !rate.is_finite() {
+        return "…".to_owned();
+    }
+    let seconds = (left as f64 / rate).ceil();
+    format!("{rate:.0}/s, {} left", HumanDuration(Duration::from_secs(seconds as u64)))
 }
 
 fn choose(quiet: bool, terminal: bool) -> How {
@@ -117,6 +134,14 @@ mod tests {
         for template in [FILES, CHUNKS] {
             assert!(ProgressStyle::with_template(template).is_ok(), "{template}");
         }
+    }
+
+    #[test]
+    fn the_speed_is_that_of_the_fresh_steps() {
+        assert_eq!(speed(300, Duration::from_secs(3), 1_000), "100/s, 10 seconds left");
+        assert_eq!(speed(0, Duration::from_secs(3), 1_000), "…");
+        assert_eq!(speed(3, Duration::ZERO, 1_000), "…");
+        assert_eq!(speed(1, Duration::from_secs(9), 0), "0/s, 0 seconds left");
     }
 
     #[test]

@@ -4,8 +4,6 @@
 
 use std::fmt::Write;
 
-use sextant_proto::coverage::Coverage;
-
 use crate::cli::escape;
 use crate::cli::highlight;
 use crate::cli::paint::{Colors, DIM, DOUBT, LINES, PATH};
@@ -100,35 +98,6 @@ fn cut(line: &str) -> String {
         Some((end, _)) => escape::code(&line[..end]) + "…",
         None => escape::code(line),
     }
-}
-
-/// What must be said beside an answer: one line each.
-pub(super) fn warnings(answer: &Answer) -> Vec<String> {
-    let mut lines = answer.warnings.clone();
-    lines.extend(incomplete(&answer.coverage));
-    if answer.bad_coordinates > 0 {
-        lines.push(format!(
-            "{} answers named nothing inside of the folder and were left out; the server may be damaged or lying",
-            answer.bad_coordinates
-        ));
-    }
-    lines
-}
-
-/// What a coverage lacks.
-fn incomplete(coverage: &Coverage) -> Option<String> {
-    if coverage.is_complete() {
-        return None;
-    }
-    let mut line =
-        format!("the answer is partial: {} of {} groups answered", coverage.answered, coverage.asked);
-    for (at, missing) in coverage.missing.iter().enumerate() {
-        let lead = if at == 0 { "; missing: " } else { ", " };
-        // Writing to a string cannot fail.
-        let _ = write!(line, "{lead}group {} ({:?})", missing.group.0, missing.code);
-    }
-    line.push_str("; ask again in a moment");
-    Some(line)
 }
 
 /// An index's summary; `verbose` lists every skipped file and what the run cost.

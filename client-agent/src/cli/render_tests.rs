@@ -1,8 +1,6 @@
 //! Tests of the text for people, on fixed values.
 
-use sextant_proto::coverage::Missing;
-use sextant_proto::error::ErrorCode;
-use sextant_proto::ids::GroupId;
+use sextant_proto::coverage::Coverage;
 
 use super::*;
 use crate::report::{SkippedFile, Timing, TreeStatus};
@@ -73,7 +71,7 @@ fn every_state_but_exact_is_said() {
 
 #[test]
 fn long_texts_are_cut_and_say_so() {
-    let text = |lines: u32| (0..lines).map(|n| format!("line {n}\n")).collect::<String>();
+    let text = |lines: u32| (0..lines).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n");
     let shown = |lines| {
         answer(&answer_of(vec![hit("x", (9_995, 20_000), Some(&text(lines)))]), &options(Colors::None))
     };
@@ -106,20 +104,6 @@ fn colours_change_no_text() {
         plain.push_str(if at == 0 { part } else { part.split_once('m').expect("a sequence ends").1 });
     }
     assert_eq!(plain, answer(&answer_of(hits), &options(Colors::None)));
-}
-
-#[test]
-fn a_partial_answer_names_what_is_missing() {
-    let mut partial = answer_of(Vec::new());
-    assert!(warnings(&partial).is_empty());
-    partial.warnings = vec!["w".into()];
-    partial.bad_coordinates = 2;
-    partial.coverage.asked = 2;
-    partial.coverage.missing = vec![Missing { group: GroupId(7), code: ErrorCode::Overloaded }];
-    let lines = warnings(&partial);
-    assert_eq!(lines[0], "w");
-    assert!(lines[1].contains("1 of 2 groups answered; missing: group 7 (Overloaded)"), "{}", lines[1]);
-    assert!(lines[2].starts_with("2 answers"));
 }
 
 #[test]
