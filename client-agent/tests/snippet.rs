@@ -254,7 +254,7 @@ proptest! {
         indent in "[ \t]{0,6}",
     ) {
         let text = body.join("\n");
-        let lines = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+        let lines = |lines: &[String]| lines.iter().flat_map(|line| [line, "\n"]).collect::<String>();
         let old = format!("{}{indent}{text}\n", lines(&above));
         let new = format!("{}{old}", lines(&shift));
         let dir = tempfile::tempdir().expect("temporary folder");

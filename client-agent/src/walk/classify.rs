@@ -54,7 +54,8 @@ mod tests {
 
     #[test]
     fn each_reason_has_its_bytes() {
-        let long = [b"a\r\nb\n".as_slice(), &[b'x'; LINE_CAP_BYTES + 1], b"\n"].concat();
+        let fits = vec![b'x'; LINE_CAP_BYTES];
+        let long = [b"a\r\nb\n".as_slice(), &fits, b"x\n"].concat();
         let too_long = SkipReason::LineTooLong { line: 3, bytes: LINE_CAP_BYTES + 1, cap: LINE_CAP_BYTES };
         let rows: [(&[u8], Option<SkipReason>); 16] = [
             (b"def a(): pass\n", None),
@@ -63,7 +64,7 @@ mod tests {
             (b"a\rb\rc", None),
             ("// \u{2028}\u{85}".as_bytes(), None),
             (b"\xef\xbb\xbfx", None),
-            (&[b'x'; LINE_CAP_BYTES], None),
+            (&fits, None),
             (b"\xff\xfec\0", Some(SkipReason::Utf16)),
             (b"\xfe\xff\0c", Some(SkipReason::Utf16)),
             (b"\0\0\xfe\xff\0\0\0c", Some(SkipReason::Utf16)),

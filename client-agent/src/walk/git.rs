@@ -111,10 +111,8 @@ fn descend(top: &Path, checkout: &mut Checkout, warnings: &mut Vec<WalkWarning>)
     let cuts = prefix.iter().enumerate().filter(|&(_, &byte)| byte == b'/').map(|(at, _)| at);
     let mut above: &[u8] = b"";
     for cut in cuts.chain([prefix.len()]) {
-        let folder = match top.open_folder(above) {
-            Ok(folder) => folder,
-            Err(_) => return, // It vanishes as we look: the walk itself will say so.
-        };
+        // Where it vanishes as we look, the walk itself will say so.
+        let Ok(folder) = top.open_folder(above) else { return };
         let mut add = |farther: &mut Option<Arc<Rules>>, name: &str| match read_rules(folder.as_fd(), name) {
             Ok(Some(bytes)) => *farther = Rules::nearer(farther.take(), above, &bytes),
             Ok(None) => {}
