@@ -253,7 +253,6 @@ print_env() {
     folder=$(rocksdb_folder)
     printf 'export SEXTANT_ASSETS=%q\n' "$assets"
     printf 'export ORT_DYLIB_PATH=%q\n' "$ort_library"
-    printf 'export SEXTANT_MODEL=%q\n' "$model_folder"
     if [[ -f $folder/librocksdb.a ]]; then
         printf 'export ROCKSDB_LIB_DIR=%q\nexport ROCKSDB_STATIC=1\n' "$folder"
     fi
