@@ -16,22 +16,16 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<Exit, Box<dyn Error>> {
-    let config = Config::load(
-        cli.global.layer(),
-        cli.global.config.as_deref(),
-        &Surroundings::of_process()?,
-    )?;
+    let config =
+        Config::load(cli.global.layer(), cli.global.config.as_deref(), &Surroundings::of_process()?)?;
     log_to_stderr(config.log);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     Ok(runtime.block_on(cli::run(cli, &config))?)
 }
 
 /// Sends events of `level` and above to standard error, one a line.
 fn log_to_stderr(level: LogLevel) {
-    let colors = std::io::stderr().is_terminal()
-        && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+    let colors = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::new(level.as_str()))
         .with_ansi(colors)
