@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 cargo deny --locked --all-features check bans licenses sources
 if cargo deny fetch db >/dev/null 2>&1; then
-    cargo deny --locked --all-features check --disable-fetch advisories
+    cargo deny --locked --all-features check advisories
 else
     echo "deny: NOT CHECKED: known vulnerabilities. The advisory database (rustsec/advisory-db) could not be fetched" \
         "from here; run 'make check' again where the network allows it." >&2

