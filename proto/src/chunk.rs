@@ -83,8 +83,6 @@ pub mod flags {
     pub const TEST: u8 = 1;
     /// Generated code.
     pub const GENERATED: u8 = 2;
-    /// The embed input was longer than the model reads, and was cut.
-    pub const TRUNCATED: u8 = 4;
 }
 
 /// One chunk of a file: where it is and which vector stands for it.

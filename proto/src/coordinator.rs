@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::code::{CodeSpec, Generation, QueryVector};
 use crate::coverage::Coverage;
+use crate::ids::BlobId;
 use crate::ids::{
     ChunkKey, CollectionId, GenerationId, ModelFingerprint, RevisionId, Sequence, SlotDigest, WorkspaceId,
 };
@@ -70,7 +71,7 @@ pub struct MissingKeys {
 /// Keys that are not held, 32 bytes a key.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MissingKeysReply {
-    /// In the order asked.
+    /// By group, in the order asked.
     #[serde(with = "serde_bytes")]
     pub keys: Vec<u8>,
 }
@@ -141,6 +142,19 @@ pub struct SlotSeal {
     pub files: u32,
     /// Sum (lane-wise wrapping) of the hashes of (path, blob): independent of order.
     pub digest: SlotDigest,
+}
+
+impl SlotSeal {
+    /// Adds a file. The order in which files are added does not matter.
+    pub fn add(&mut self, path: &str, blob: &BlobId) {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&blob.0).update(path.as_bytes());
+        let hash = *hasher.finalize().as_bytes();
+        for (sum, lane) in self.digest.0.as_chunks_mut::<8>().0.iter_mut().zip(hash.as_chunks::<8>().0) {
+            *sum = u64::from_le_bytes(*sum).wrapping_add(u64::from_le_bytes(*lane)).to_le_bytes();
+        }
+        self.files += 1;
+    }
 }
 
 /// Makes a staged revision readable; an equal second seal changes nothing.

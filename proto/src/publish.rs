@@ -18,11 +18,14 @@ pub struct VectorColumns {
     /// The collection's code width, in bytes, a vector.
     #[serde(with = "serde_bytes")]
     pub codes: Vec<u8>,
+    /// Slot of the file that needs it, one a vector: a coordinator sends the vector to that slot's group.
+    pub slots: Vec<Slot>,
 }
 
 impl VectorColumns {
-    /// Adds a vector.
-    pub fn push(&mut self, key: ChunkKey, code: &[u8]) {
+    /// Adds a vector that a file of `slot` needs.
+    pub fn push(&mut self, key: ChunkKey, code: &[u8], slot: Slot) {
+        self.slots.push(slot);
         self.keys.extend_from_slice(&key.0);
         self.codes.extend_from_slice(code);
     }

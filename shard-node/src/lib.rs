@@ -2,5 +2,11 @@
 //!
 //! It never sees source text or a question's words: what it stores is listed in `docs/security.md`.
 
+pub mod apply;
 pub mod arena;
+pub mod carrier;
+pub mod node;
+pub mod query;
 pub mod scan;
+pub mod service;
+pub mod store;
