@@ -30,7 +30,8 @@ pub fn source_text<'a>(bytes: &'a [u8], chunk: &Chunk) -> Cow<'a, str> {
     let (start, end) = (chunk.start_byte as usize, chunk.end_byte as usize);
     let before = bytes.get(..start).unwrap_or_default();
     let indent = before.iter().rev().take_while(|b| matches!(b, b' ' | b'\t')).count();
-    let at_line_start = before.len() == indent || before[..before.len() - indent].last().is_some_and(|b| *b == b'\n');
+    let at_line_start =
+        before.len() == indent || before[..before.len() - indent].last().is_some_and(|b| *b == b'\n');
     let from = if at_line_start { start - indent } else { start };
     String::from_utf8_lossy(bytes.get(from..end).unwrap_or_default())
 }
@@ -56,7 +57,10 @@ mod tests {
     #[test]
     fn path_is_cut_to_four_components_and_text_is_normalised() {
         let text = "    fn a() {\r\n\r\n        b();   \n    }\n";
-        assert_eq!(embed_input("x/y/one/two/three/file.rs", text), "one/two/three/file.rs\nfn a() {\n    b();\n}");
+        assert_eq!(
+            embed_input("x/y/one/two/three/file.rs", text),
+            "one/two/three/file.rs\nfn a() {\n    b();\n}"
+        );
         assert_eq!(embed_input("file.rs", "x"), "file.rs\nx");
         assert_eq!(embed_input("a/b/c/d", "x"), "a/b/c/d\nx");
         assert_eq!(embed_input("a.rs", "  \n\t\n"), "a.rs");

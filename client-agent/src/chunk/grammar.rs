@@ -52,7 +52,7 @@ impl Declaration {
 
 /// How test code is marked inside a file.
 pub(super) struct TestMarks {
-    /// Text among the attributes, decorators or modifiers of a declaration.
+    /// Text among the attributes, decorators or modifiers of a declaration. It begins with one of `#@[:`.
     pub(super) attributes: &'static [&'static str],
     /// Beginnings of function names; they count in files whose path says test.
     pub(super) function_prefixes: &'static [&'static str],
@@ -88,6 +88,13 @@ pub(super) struct KindRole {
     pub(super) container: bool,
 }
 
+impl KindRole {
+    /// Whether a rule for declarations exists.
+    pub(super) fn declares(self) -> bool {
+        self.declaration.is_some()
+    }
+}
+
 /// A language with its grammar loaded and its kinds looked up by number.
 pub(super) struct Grammar {
     pub(super) spec: &'static LanguageSpec,
@@ -118,8 +125,9 @@ impl Grammar {
     pub(super) fn unknown_kinds(&self) -> Vec<&'static str> {
         let spec = self.spec;
         let known = |kind: &str| {
-            (0..self.language.node_kind_count() as u16)
-                .any(|id| self.language.node_kind_is_named(id) && self.language.node_kind_for_id(id) == Some(kind))
+            (0..self.language.node_kind_count() as u16).any(|id| {
+                self.language.node_kind_is_named(id) && self.language.node_kind_for_id(id) == Some(kind)
+            })
         };
         let declared = spec.declarations.iter().map(|d| d.kind);
         let others = [spec.comments, spec.attributes, spec.containers];
@@ -131,7 +139,11 @@ impl Grammar {
     }
 
     /// The rule of a declaring node and the item that it makes.
-    pub(super) fn declaration(&self, role: KindRole, node: Node<'_>) -> Option<(&'static Declaration, ItemType)> {
+    pub(super) fn declaration(
+        &self,
+        role: KindRole,
+        node: Node<'_>,
+    ) -> Option<(&'static Declaration, ItemType)> {
         let rule = self.spec.declarations.get(usize::from(role.declaration?))?;
         let refined = rule.refinements.iter().find(|refinement| {
             follow(node, refinement.path)

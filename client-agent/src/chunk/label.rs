@@ -1,13 +1,14 @@
 //! Owns what a finished chunk is called: item, name, test flag, lines.
 //! Must not know trees or languages: it sees pieces, groups and declarations.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use sextant_proto::chunk::ItemType;
 
 use crate::chunk::Chunk;
 use crate::chunk::measure::Measure;
-use crate::chunk::piece::{Decl, Piece, Role};
+use crate::chunk::piece::{Bond, Decl, Piece, Role};
 
 /// What is known about a file when its chunks are labelled.
 pub(super) struct Labels<'a> {
@@ -48,7 +49,11 @@ impl Labels<'_> {
             while self.decls.get(next_decl).is_some_and(|d| d.start < range.end) {
                 next_decl += 1;
             }
-            let label = self.label(members, &range, from..next_decl, measure);
+            let leads = members.iter().all(|p| p.role != Role::Code);
+            let label = match pieces.get(group.end) {
+                Some(next) if leads && next.bond == Bond::Glued => self.leading(next_decl),
+                _ => self.label(members, &range, from..next_decl, measure),
+            };
             chunks.push(Chunk {
                 ordinal: chunks.len() as u32,
                 start_byte: range.start as u32,
@@ -63,9 +68,22 @@ impl Labels<'_> {
         chunks
     }
 
+    /// Documentation that did not fit beside its declaration carries the declaration's name.
+    fn leading(&self, next_decl: usize) -> Label {
+        let documented = self.decls.get(next_decl);
+        let is_test = documented.is_some_and(|d| d.is_test);
+        Label { item: ItemType::Doc, name: documented.and_then(|d| d.name.clone()), is_test }
+    }
+
     /// A chunk inside one function is that function; otherwise the largest of the outermost declarations that begin
-    /// in it; otherwise what lies around it.
-    fn label(&self, members: &[Piece], range: &Range<usize>, begun: Range<usize>, measure: &Measure<'_>) -> Label {
+    /// in it; otherwise the declaration whose end makes most of it; otherwise what lies around it.
+    fn label(
+        &self,
+        members: &[Piece],
+        range: &Range<usize>,
+        begun: Range<usize>,
+        measure: &Measure<'_>,
+    ) -> Label {
         let around = self.around(members, range);
         if let Some(decl) = around
             && matches!(decl.item, ItemType::Function | ItemType::Method | ItemType::Test)
@@ -73,7 +91,9 @@ impl Labels<'_> {
             return Label::of(decl);
         }
         let begun_from = begun.start;
-        let outermost = self.decls[begun].iter().filter(|d| d.parent.is_none_or(|p| p < begun_from));
+        // Namespaces and modules are looked through.
+        let outer = |p: usize| p < begun_from || self.decls[p].item == ItemType::Section;
+        let outermost = self.decls[begun].iter().filter(|d| d.parent.is_none_or(outer));
         let size = |d: &Decl| measure.chars(d.start..d.end.min(range.end));
         let weight = |d: &Decl| (!matches!(d.item, ItemType::Import | ItemType::Section), size(d));
         // The first of equals: max_by_key would take the last.
@@ -84,12 +104,10 @@ impl Labels<'_> {
         if let Some(decl) = largest {
             return Label::of(decl);
         }
-        if let Some(decl) = around {
+        let tail =
+            largest_part(members, measure).filter(|(_, chars)| chars * 2 > measure.chars(range.clone()));
+        if let Some(decl) = tail.map(|(at, _)| &self.decls[at]).or(around) {
             return Label::of(decl);
-        }
-        let any = members.iter().filter_map(|p| p.decl).max_by_key(|at| size(&self.decls[*at]));
-        if let Some(at) = any {
-            return Label::of(&self.decls[at]);
         }
         let comments = members.iter().all(|p| p.role == Role::Comment);
         let item = if comments { ItemType::Doc } else { self.fallback };
@@ -107,6 +125,15 @@ impl Labels<'_> {
         }
         None
     }
+}
+
+/// The declaration to which most characters of the pieces belong, with their number.
+fn largest_part(members: &[Piece], measure: &Measure<'_>) -> Option<(usize, usize)> {
+    let mut parts: BTreeMap<usize, usize> = BTreeMap::new();
+    for (piece, decl) in members.iter().filter_map(|p| p.decl.map(|decl| (p, decl))) {
+        *parts.entry(decl).or_default() += measure.chars(piece.start..piece.end);
+    }
+    parts.into_iter().max_by_key(|(_, chars)| *chars)
 }
 
 impl Label {

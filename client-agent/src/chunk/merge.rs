@@ -10,10 +10,13 @@ use std::ops::Range;
 
 use crate::chunk::ChunkBudget;
 use crate::chunk::measure::Measure;
-use crate::chunk::piece::{Bond, Piece, limits};
+use crate::chunk::piece::{Bond, Piece, Role, limits};
 
 /// A group of less than 1/16 of the preferred size is joined to a neighbour even if that goes a little over.
 const CRUMB_SHARE: usize = 16;
+
+/// Pieces looked at for the head of a declaration: its documentation and attributes come first.
+const HEAD_PIECES: usize = 64;
 
 /// Groups of neighbouring pieces under construction. Only the first and last index of a group are kept true.
 struct Groups<'a> {
@@ -22,33 +25,49 @@ struct Groups<'a> {
     cap: usize,
     first_of: Vec<usize>,
     last_of: Vec<usize>,
+    /// Boundaries that are gone: the indices on both sides may be stale.
+    joined: Vec<bool>,
 }
 
 impl Groups<'_> {
+    /// Whether the group after a loose boundary belongs to what follows it: documentation cut off from what it
+    /// documents, or the head of a declaration whose first members did not fit. It shall not be joined to whatever
+    /// stands before it.
+    fn leads_on(&self, at: usize) -> bool {
+        let last = self.last_of[at];
+        let Some(next) = self.pieces.get(last + 1) else { return false };
+        let piece = &self.pieces[at];
+        if piece.bond != Bond::Loose {
+            return false;
+        }
+        let documents = next.bond == Bond::Glued && self.pieces[last].role != Role::Code;
+        let heads = || self.pieces[at..=last].iter().take(HEAD_PIECES).any(|p| p.is_head);
+        documents || (next.depth() > piece.depth() && heads())
+    }
+
     fn chars(&self, first: usize, last: usize) -> usize {
         self.measure.chars(self.pieces[first].start..self.pieces[last].end)
     }
 
     /// Joins the groups on both sides of the boundary before piece `at`, if the result is within the limit.
     fn join(&mut self, at: usize, limit_chars: usize) -> bool {
+        if self.joined[at] {
+            return false;
+        }
         let (first, last) = (self.first_of[at - 1], self.last_of[at]);
         let fits = self.pieces[last].end - self.pieces[first].start <= self.cap
             && self.chars(first, last) <= limit_chars;
         if fits {
             self.last_of[first] = last;
             self.first_of[last] = first;
+            self.joined[at] = true;
         }
         fits
     }
 }
 
 /// Index ranges of pieces, each range one chunk; they cover all pieces in order.
-pub(super) fn merge(
-    pieces: &[Piece],
-    _bytes: &[u8],
-    measure: &Measure<'_>,
-    budget: &ChunkBudget,
-) -> Vec<Range<usize>> {
+pub(super) fn merge(pieces: &[Piece], measure: &Measure<'_>, budget: &ChunkBudget) -> Vec<Range<usize>> {
     let (preferred, cap) = limits(budget);
     let mut groups = Groups {
         pieces,
@@ -56,12 +75,22 @@ pub(super) fn merge(
         cap,
         first_of: (0..pieces.len()).collect(),
         last_of: (0..pieces.len()).collect(),
+        joined: vec![false; pieces.len()],
     };
     let mut boundaries: Vec<usize> = (1..pieces.len()).collect();
-    boundaries.sort_by_key(|at| (pieces[*at].bond, Reverse(pieces[*at].level), *at));
+    boundaries.sort_by_key(|at| {
+        let piece = &pieces[*at];
+        match piece.bond {
+            // From the declaration backwards: documentation that is too long is cut far from what it documents.
+            Bond::Glued => (piece.bond, Reverse(0), usize::MAX - at),
+            _ => (piece.bond, Reverse(piece.level), *at),
+        }
+    });
+    join_runs(&mut groups, preferred + preferred / 2);
     for at in boundaries {
-        let limit = if pieces[at].bond == Bond::Glued { preferred + preferred / 2 } else { preferred };
-        groups.join(at, limit);
+        if !groups.joined[at] && !groups.leads_on(at) {
+            groups.join(at, preferred);
+        }
     }
     join_crumbs(&mut groups, preferred);
 
@@ -73,6 +102,24 @@ pub(super) fn merge(
         first = last + 1;
     }
     out
+}
+
+/// Joins every run of pieces that hold to each other (documentation, attributes, declaration) if all of it fits.
+fn join_runs(groups: &mut Groups<'_>, limit: usize) {
+    let pieces = groups.pieces;
+    let mut first = 0;
+    while first < pieces.len() {
+        let run = pieces[first + 1..].iter().take_while(|p| p.bond != Bond::Loose).count();
+        let last = first + run;
+        let glued = pieces[first..=last].iter().skip(1).any(|p| p.bond == Bond::Glued);
+        if glued && pieces[last].end - pieces[first].start <= groups.cap && groups.chars(first, last) <= limit
+        {
+            for at in first + 1..=last {
+                groups.join(at, limit);
+            }
+        }
+        first = last + 1;
+    }
 }
 
 fn join_crumbs(groups: &mut Groups<'_>, preferred: usize) {
@@ -88,7 +135,8 @@ fn join_crumbs(groups: &mut Groups<'_>, preferred: usize) {
             let (near, far) = if after > before { (next, first) } else { (first, next) };
             let valid = |at: usize| at > 0 && at < groups.pieces.len();
             let (near, far) = (Some(near).filter(|at| valid(*at)), Some(far).filter(|at| valid(*at)));
-            let joined = near.is_some_and(|at| groups.join(at, limit)) || far.is_some_and(|at| groups.join(at, limit));
+            let joined =
+                near.is_some_and(|at| groups.join(at, limit)) || far.is_some_and(|at| groups.join(at, limit));
             if joined {
                 // The grown group may have swallowed the next one: go on behind it.
                 let start = groups.first_of[groups.last_of[first].max(last)];

@@ -22,6 +22,7 @@ mod tests;
 use std::fmt;
 
 use sextant_proto::chunk::ItemType;
+use sextant_proto::limits::MAX_CHUNKS_PER_FILE;
 
 use crate::chunk::measure::Measure;
 use crate::chunk::piece::{Cutter, Decl};
@@ -44,6 +45,15 @@ pub struct ChunkBudget {
 impl Default for ChunkBudget {
     fn default() -> Self {
         Self { preferred: 1_000, hard_cap_bytes: 8 * 1_024 }
+    }
+}
+
+impl ChunkBudget {
+    /// Two neighbours never fit into one chunk together, so a file has at most 2 · characters ÷ preferred chunks.
+    /// Very large files (over 4 MB at the defaults) get larger chunks, to stay under the limit of a file version.
+    fn for_file(self, file_bytes: usize) -> Self {
+        let least = file_bytes / (MAX_CHUNKS_PER_FILE / 2 - 1);
+        Self { preferred: self.preferred.max(least.min(self.hard_cap_bytes)), ..self }
     }
 }
 
@@ -120,6 +130,7 @@ pub fn chunk_file(path: &str, bytes: &[u8], budget: &ChunkBudget) -> ChunkedFile
     }
     let start = if bytes.starts_with(&[0xEF, 0xBB, 0xBF]) { 3 } else { 0 };
     let measure = Measure::new(bytes);
+    let budget = &budget.for_file(bytes.len());
     let mut cutter = Cutter::new(bytes, &measure, *budget);
     let in_test_file = test_paths::is_test_path(path);
 
@@ -141,7 +152,7 @@ pub fn chunk_file(path: &str, bytes: &[u8], budget: &ChunkBudget) -> ChunkedFile
         }
     };
     let pieces = cutter.into_pieces();
-    let groups = merge::merge(&pieces, bytes, &measure, budget);
+    let groups = merge::merge(&pieces, &measure, budget);
     let labels = label::Labels { decls: &decls, fallback: detected.fallback_item(), in_test_file };
     let chunks = labels.chunks(bytes, &pieces, &groups, &measure);
     ChunkedFile { language, parse, chunks }

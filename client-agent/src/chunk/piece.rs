@@ -10,6 +10,8 @@ use crate::chunk::measure::{Measure, indent_at, is_space, line_breaks, trim};
 
 /// Levels of one depth step of the tree; the room below it orders boundaries within one parent by layout.
 const DEPTH_STEP: u32 = 64;
+/// Longest head of a line looked at; what is longer is no head.
+const LINE_HEAD_BYTES: usize = 256;
 /// Smallest hard cap taken.
 const MIN_CAP_BYTES: usize = 64;
 
@@ -57,6 +59,15 @@ pub(super) struct Piece {
     pub(super) bond: Bond,
     /// Depth of the common parent with the piece before, refined by layout. Higher merges first.
     pub(super) level: u32,
+    /// The first piece of a declaration that was too large to be one piece.
+    pub(super) is_head: bool,
+}
+
+impl Piece {
+    /// Depth of the common parent with the piece before.
+    pub(super) fn depth(&self) -> u32 {
+        self.level / DEPTH_STEP
+    }
 }
 
 /// Where a piece stands in the tree.
@@ -70,11 +81,13 @@ pub(super) struct Place {
     pub(super) by_layout: bool,
     pub(super) decl: Option<usize>,
     pub(super) role: Role,
+    /// Begins a declaration that is opened.
+    pub(super) is_head: bool,
 }
 
 impl Place {
     fn inside(self) -> Self {
-        Self { depth: self.inner_depth, by_layout: true, ..self }
+        Self { depth: self.inner_depth, by_layout: true, is_head: false, ..self }
     }
 }
 
@@ -106,6 +119,17 @@ impl<'a> Cutter<'a> {
         range.len() <= self.cap && self.measure.chars(range.clone()) <= self.preferred
     }
 
+    /// Whether the range, taken whole, would be torn from what stands before it on its line: a body of several lines
+    /// that does not fit together with its head. Opened, it leaves its bracket with the head.
+    pub(super) fn tears_line(&self, range: Range<usize>) -> bool {
+        let near = range.start.saturating_sub(LINE_HEAD_BYTES);
+        let before = self.bytes[near..range.start].iter().rposition(|b| *b == b'\n').map(|n| near + n + 1);
+        let Some(line) = before.or((near == 0).then_some(0)) else { return false };
+        trim(self.bytes, line..range.start).is_some()
+            && self.measure.chars(line..range.end) > self.preferred
+            && self.bytes[range].contains(&b'\n')
+    }
+
     /// Adds a range as one piece where it fits, by lines where not, and lines that do not fit in windows.
     /// False where the range holds white space alone.
     pub(super) fn add(&mut self, range: Range<usize>, place: Place) -> bool {
@@ -123,7 +147,8 @@ impl<'a> Cutter<'a> {
         let mut place = place;
         let mut at = range.start;
         while at < range.end {
-            let length = self.bytes[at..range.end].iter().position(|b| *b == b'\n').map_or(range.end - at, |n| n + 1);
+            let length =
+                self.bytes[at..range.end].iter().position(|b| *b == b'\n').map_or(range.end - at, |n| n + 1);
             if let Some(line) = trim(self.bytes, at..at + length) {
                 if self.fits(&line) {
                     self.push(line, place);
@@ -197,7 +222,8 @@ impl<'a> Cutter<'a> {
         };
         let level = place.depth.saturating_mul(DEPTH_STEP).saturating_add(layout);
         let Range { start, end } = range;
-        self.pieces.push(Piece { start, end, decl: place.decl, role: place.role, bond, level });
+        let Place { decl, role, is_head, .. } = place;
+        self.pieces.push(Piece { start, end, decl, role, bond, level, is_head });
     }
 
     fn bond(&self, before: &Piece, start: usize, breaks: usize) -> Bond {

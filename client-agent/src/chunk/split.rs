@@ -26,8 +26,8 @@ struct Frame {
     /// The tree says nothing about how the children belong together.
     is_error: bool,
     decl: Option<usize>,
-    /// Where the run of comments and attributes before the current child begins.
-    leaders: Option<usize>,
+    /// Where the first attribute before the current child begins; comments between do not end the run.
+    attributes: Option<usize>,
 }
 
 /// The common parent of the last piece and the next.
@@ -44,6 +44,8 @@ struct Walk<'a, 'b> {
     frames: Vec<Frame>,
     decls: Vec<Decl>,
     common: Common,
+    /// The next piece begins a declaration that was opened.
+    head_pending: bool,
 }
 
 /// Adds the pieces of the whole file from `start` on; answers the declarations met, in order of their start.
@@ -56,9 +58,17 @@ pub(super) fn split(
 ) -> Vec<Decl> {
     let end = cutter.bytes().len();
     let root = tree.root_node();
-    let outside = Frame { end, done: start, is_error: root.is_error(), decl: None, leaders: None };
+    let outside = Frame { end, done: start, is_error: root.is_error(), decl: None, attributes: None };
     let common = Common { depth: 0, is_error: false };
-    let mut walk = Walk { grammar, cutter, in_test_file, frames: vec![outside], decls: Vec::new(), common };
+    let mut walk = Walk {
+        grammar,
+        cutter,
+        in_test_file,
+        frames: vec![outside],
+        decls: Vec::new(),
+        common,
+        head_pending: false,
+    };
     let mut cursor = tree.walk();
     'nodes: loop {
         if let Some(frame) = walk.enter(cursor.node()) {
@@ -86,8 +96,8 @@ impl Walk<'_, '_> {
     /// Takes a node: as a piece where it fits, else answers the frame to open.
     fn enter(&mut self, node: Node<'_>) -> Option<Frame> {
         let is_root = self.frames.len() == 1;
-        let (done, frame_end, outer_decl, leaders) =
-            self.frames.last().map(|f| (f.done, f.end, f.decl, f.leaders))?;
+        let (done, frame_end, outer_decl, attributes) =
+            self.frames.last().map(|f| (f.done, f.end, f.decl, f.attributes))?;
         let start = if is_root { done } else { node.start_byte().max(done) };
         let end = if is_root { frame_end } else { node.end_byte().min(frame_end) };
         if end <= start {
@@ -95,16 +105,20 @@ impl Walk<'_, '_> {
         }
         self.gap(start);
         let role = self.grammar.role(node);
-        let leads = role.comment || role.attribute;
-        let mark_from = leaders.unwrap_or(start);
-        if let Some(frame) = self.frames.last_mut() {
-            frame.leaders = if leads { Some(mark_from) } else { None };
+        let mark_from = attributes.unwrap_or(start);
+        if let Some(frame) = self.frames.last_mut()
+            && !role.comment
+        {
+            frame.attributes = role.attribute.then_some(mark_from);
         }
         let decl = self.declare(node, role, start..end, mark_from).or(outer_decl);
 
-        let open = is_root || role.container || !self.cutter.fits(&(start..end));
+        let fits = self.cutter.fits(&(start..end));
+        let open =
+            is_root || role.container || !fits || (!role.declares() && self.cutter.tears_line(start..end));
         if open && node.child_count() > 0 {
-            return Some(Frame { end, done: start, is_error: node.is_error(), decl, leaders: None });
+            self.head_pending |= decl != outer_decl;
+            return Some(Frame { end, done: start, is_error: node.is_error(), decl, attributes: None });
         }
         let piece_role = match (role.comment, role.attribute) {
             (true, _) => Role::Comment,
@@ -155,14 +169,22 @@ impl Walk<'_, '_> {
             by_layout: self.common.is_error,
             decl,
             role,
+            is_head: self.head_pending,
         };
         if self.cutter.add(range, place) {
             self.common = Common { depth: usize::MAX, is_error: false };
+            self.head_pending = false;
         }
     }
 
     /// The index of the declaration that the node makes, if it makes one.
-    fn declare(&mut self, node: Node<'_>, role: KindRole, range: Range<usize>, mark_from: usize) -> Option<usize> {
+    fn declare(
+        &mut self,
+        node: Node<'_>,
+        role: KindRole,
+        range: Range<usize>,
+        mark_from: usize,
+    ) -> Option<usize> {
         let outer = self.frames.last().and_then(|f| f.decl);
         let outer_item = outer.map(|at| self.decls[at].item);
         let in_function = matches!(outer_item, Some(ItemType::Function | ItemType::Method | ItemType::Test));
@@ -211,7 +233,9 @@ impl Walk<'_, '_> {
         }
         let end = before_name.end.min(before_name.start.saturating_add(MARKS_CAP_BYTES));
         let text = self.cutter.bytes().get(before_name.start..end).unwrap_or_default();
-        marks.attributes.iter().any(|mark| text.windows(mark.len()).any(|w| w == mark.as_bytes()))
+        (0..text.len())
+            .filter(|at| matches!(text[*at], b'#' | b'@' | b'[' | b':'))
+            .any(|at| marks.attributes.iter().any(|mark| text[at..].starts_with(mark.as_bytes())))
     }
 
     /// The name of a statement that defines a test (`it("…", …)`): Some(None) where it has none.

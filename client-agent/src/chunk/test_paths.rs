@@ -1,7 +1,8 @@
 //! Owns the rule which paths hold test code, over all languages. Must not know file contents.
 
 /// Folders whose files are tests.
-const FOLDERS: &[&str] = &["test", "tests", "testing", "__tests__", "spec", "specs", "e2e", "testdata", "androidTest"];
+const FOLDERS: &[&str] =
+    &["test", "tests", "testing", "__tests__", "spec", "specs", "e2e", "testdata", "androidTest"];
 /// What a file name's stem (up to the first dot for these) begins or ends with.
 const STEM_PREFIXES: &[&str] = &["test_"];
 const STEM_SUFFIXES: &[&str] = &["_test", "_tests", "_spec", "Test", "Tests", "TestCase", "Spec"];
@@ -11,7 +12,8 @@ const DOTTED: &[&str] = &["test", "spec", "e2e", "cy"];
 /// Whether a relative path with `/` names test code.
 pub(super) fn is_test_path(path: &str) -> bool {
     let (folders, file) = path.rsplit_once('/').unwrap_or(("", path));
-    let in_folder = folders.split('/').any(|f| FOLDERS.contains(&f) || f.ends_with(".Tests") || f.ends_with("Tests"));
+    let in_folder =
+        folders.split('/').any(|f| FOLDERS.contains(&f) || f.ends_with(".Tests") || f.ends_with("Tests"));
     let mut parts = file.split('.');
     let stem = parts.next().unwrap_or_default();
     let dotted = parts.any(|part| DOTTED.contains(&part));
@@ -42,7 +44,14 @@ mod tests {
         ] {
             assert!(is_test_path(path), "{path}");
         }
-        for path in ["src/latest.rs", "src/contest/a.go", "src/Test.kt", "attest.py", "src/testimony.rs", "spectrum/a.js"] {
+        for path in [
+            "src/latest.rs",
+            "src/contest/a.go",
+            "src/Test.kt",
+            "attest.py",
+            "src/testimony.rs",
+            "spectrum/a.js",
+        ] {
             assert!(!is_test_path(path), "{path}");
         }
     }

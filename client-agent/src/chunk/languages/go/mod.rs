@@ -1,0 +1,37 @@
+//! Go. One `type (…)` or `const (…)` block is one declaration, named by its first part.
+
+use sextant_proto::chunk::ItemType::{Class, Field, Function, Import, Interface, Method};
+
+use crate::chunk::grammar::{Declaration, LanguageSpec, Refinement, TestMarks};
+
+pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
+    name: "go",
+    extensions: &["go"],
+    filenames: &[],
+    interpreters: &[],
+    grammar: || tree_sitter_go::LANGUAGE.into(),
+    declarations: &[
+        Declaration::new("function_declaration", Function),
+        Declaration::new("method_declaration", Method),
+        Declaration::new("type_declaration", Class)
+            .named(&[&["type_spec", "name"], &["type_alias", "name"]])
+            .refined(&[Refinement {
+                path: &["type_spec", "type"],
+                kinds: &["interface_type"],
+                item: Interface,
+            }]),
+        Declaration::new("const_declaration", Field).named(&[&["const_spec", "name"]]),
+        Declaration::new("var_declaration", Field)
+            .named(&[&["var_spec", "name"], &["var_spec_list", "var_spec", "name"]]),
+        Declaration::new("import_declaration", Import).named(&[]),
+        Declaration::new("package_clause", Import).named(&[]),
+    ],
+    comments: &["comment"],
+    attributes: &[],
+    containers: &[],
+    tests: TestMarks {
+        attributes: &[],
+        function_prefixes: &["Test", "Benchmark", "Example", "Fuzz"],
+        statements: &[],
+    },
+};
