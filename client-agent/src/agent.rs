@@ -176,7 +176,7 @@ impl Agent {
         if bad_coordinates > 0 {
             warnings.push(format!("{bad_coordinates} hits were dropped: their coordinates lead nowhere in the checkout"));
         }
-        Ok(Answer { hits, coverage: reply.coverage, warnings, bad_coordinates, timing })
+        Ok(Answer { root: place.root.clone(), hits, coverage: reply.coverage, warnings, bad_coordinates, timing })
     }
 
     /// What is indexed: every tree, or the one that holds `path`.

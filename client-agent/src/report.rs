@@ -2,6 +2,8 @@
 //!
 //! Plain values; the CLI prints them, and later callers serialise them.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 
 use sextant_proto::coverage::Coverage;
@@ -74,6 +76,8 @@ pub struct Found {
 /// Result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
+    /// What the paths of the hits start from.
+    pub root: PathBuf,
     /// Best first.
     pub hits: Vec<Found>,
     /// What it comes from.

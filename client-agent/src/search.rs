@@ -100,7 +100,7 @@ pub fn locate_all(
             end_line: hit.end_line,
             text_hash,
         };
-        let Ok(located) = locate(&root, &at, &LocateOptions::default(), hash) else {
+        let Ok(located) = locate(&root, &at, &LocateOptions::default(), &hash) else {
             bad += 1;
             continue;
         };

@@ -155,7 +155,7 @@ impl Grammar {
 }
 
 /// The node at the end of a path.
-pub(super) fn follow<'t>(node: Node<'t>, path: Path) -> Option<Node<'t>> {
+pub(super) fn follow(node: Node<'_>, path: Path) -> Option<Node<'_>> {
     path.iter().try_fold(node, |at, step| {
         at.child_by_field_name(step).or_else(|| {
             let mut cursor = at.walk();

@@ -7,7 +7,7 @@ use std::ops::Range;
 use sextant_proto::chunk::ItemType;
 
 use crate::chunk::Chunk;
-use crate::chunk::measure::Measure;
+use crate::chunk::measure::{Measure, line_feeds};
 use crate::chunk::piece::{Bond, Decl, Piece, Role};
 
 /// What is known about a file when its chunks are labelled.
@@ -35,7 +35,7 @@ impl Labels<'_> {
     ) -> Vec<Chunk> {
         let (mut line, mut counted) = (1_u32, 0_usize);
         let mut line_at = |at: usize| {
-            line += bytes[counted..at].iter().filter(|b| **b == b'\n').count() as u32;
+            line += line_feeds(bytes, counted..at);
             counted = at;
             line
         };

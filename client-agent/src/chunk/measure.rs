@@ -86,3 +86,9 @@ pub(super) fn indent_at(bytes: &[u8], at: usize) -> Option<usize> {
 pub(super) fn line_breaks(bytes: &[u8], gap: Range<usize>) -> usize {
     bytes.get(gap).map_or(0, |g| g.iter().filter(|b| **b == b'\n').take(2).count())
 }
+
+/// All line feeds of a range.
+pub(super) fn line_feeds(bytes: &[u8], range: Range<usize>) -> u32 {
+    let inside = bytes.get(range).unwrap_or_default();
+    inside.iter().fold(0, |sum, byte| sum + u32::from(*byte == b'\n'))
+}

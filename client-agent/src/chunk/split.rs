@@ -37,6 +37,11 @@ struct Common {
     is_error: bool,
 }
 
+/// A statement that defines a test, with the text that it gives as a name.
+struct TestStatement {
+    name: Option<String>,
+}
+
 struct Walk<'a, 'b> {
     grammar: &'a Grammar,
     cutter: &'a mut Cutter<'b>,
@@ -71,12 +76,12 @@ pub(super) fn split(
     };
     let mut cursor = tree.walk();
     'nodes: loop {
-        if let Some(frame) = walk.enter(cursor.node()) {
-            if cursor.goto_first_child() {
-                walk.frames.push(frame);
-                continue 'nodes;
-            }
-            // No children to look at: the gap before the next node takes the text.
+        // A node to open without children has none to look at: the gap before the next node takes its text.
+        if let Some(frame) = walk.enter(cursor.node())
+            && cursor.goto_first_child()
+        {
+            walk.frames.push(frame);
+            continue 'nodes;
         }
         loop {
             walk.meet();
@@ -191,8 +196,8 @@ impl Walk<'_, '_> {
         let in_type = matches!(outer_item, Some(ItemType::Class | ItemType::Interface | ItemType::Enum));
 
         let statement = self.test_statement(node, &range);
-        let (mut item, name, name_at) = if let Some(name) = statement {
-            (ItemType::Test, name, range.end)
+        let (mut item, name, name_at) = if let Some(test) = statement {
+            (ItemType::Test, test.name, range.end)
         } else {
             let (rule, item) = self.grammar.declaration(role, node)?;
             let named = name_node(node, rule);
@@ -238,8 +243,8 @@ impl Walk<'_, '_> {
             .any(|at| marks.attributes.iter().any(|mark| text[at..].starts_with(mark.as_bytes())))
     }
 
-    /// The name of a statement that defines a test (`it("…", …)`): Some(None) where it has none.
-    fn test_statement(&self, node: Node<'_>, range: &Range<usize>) -> Option<Option<String>> {
+    /// Whether the node is a statement that defines a test: `it("…", …)`.
+    fn test_statement(&self, node: Node<'_>, range: &Range<usize>) -> Option<TestStatement> {
         let statements = self.grammar.spec.tests.statements;
         if statements.is_empty() || node.kind() != "expression_statement" {
             return None;
@@ -252,7 +257,7 @@ impl Walk<'_, '_> {
             let length = text[from..].iter().take(NAME_CAP_BYTES).position(|b| b == quote)?;
             self.text(range.start + from..range.start + from + length)
         });
-        Some(name)
+        Some(TestStatement { name })
     }
 
     /// A name's text: its first line, cut at the cap.

@@ -159,7 +159,7 @@ async fn status<W: Write>(agent: &Agent, args: &StatusArgs, out: &mut Printer<W>
 /// Prints an answer in the form that `args` ask for.
 fn show<W: Write>(answer: &Answer, args: &SearchArgs, out: &mut Printer<W>) -> Result<(), CliError> {
     let current = std::env::current_dir().unwrap_or_else(|_| Path::new(".").to_path_buf());
-    let place = Place::of(&args.path, &current);
+    let place = Place::of(&answer.root, &current);
     if args.jsonl {
         for hit in &answer.hits {
             out.text(&machine::hit(hit)?)?;

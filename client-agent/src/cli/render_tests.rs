@@ -24,6 +24,7 @@ pub(in crate::cli) fn hit(path: &str, lines: (u32, u32), snippet: Option<&str>) 
 
 pub(in crate::cli) fn answer_of(hits: Vec<Found>) -> Answer {
     Answer {
+        root: "/a/b".into(),
         hits,
         coverage: Coverage { asked: 1, answered: 1, scanned: 9, ..Coverage::default() },
         warnings: Vec::new(),

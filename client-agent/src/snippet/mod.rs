@@ -51,7 +51,8 @@ impl Default for LocateOptions {
 }
 
 /// How the checkout's text relates to what was indexed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SnippetState {
     /// The very bytes are at the very place.
     Exact,

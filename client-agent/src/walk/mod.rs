@@ -38,7 +38,7 @@ impl Default for WalkOptions {
 }
 
 /// What `lstat` said of a file: equal twice means unchanged as far as the file system tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FileStat {
     /// Length in bytes.
     pub size: u64,

@@ -1,0 +1,2 @@
+//! The embed-node process: settings file → service → server.
+fn main() {}
