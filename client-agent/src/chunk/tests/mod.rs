@@ -41,7 +41,7 @@ fn assert_invariants(path: &str, bytes: &[u8], budget: &ChunkBudget) {
                 "{path}: {chunk:?} tears a character"
             );
         }
-        let line = |at: usize| 1 + bytes[..at].iter().filter(|b| **b == b'\n').count() as u32;
+        let line = |at: usize| bytes[..at].split(|b| *b == b'\n').count() as u32;
         if n < 50 {
             assert_eq!(
                 (chunk.start_line, chunk.end_line),

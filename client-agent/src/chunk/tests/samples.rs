@@ -186,7 +186,7 @@ describe("router", () => {
     Sample {
         path: "src/store.ts",
         language: "typescript",
-        text: r#"import type { Row } from './row';
+        text: r"import type { Row } from './row';
 
 export interface Store<T extends Row> {
   get(id: string): Promise<T | undefined>;
@@ -213,7 +213,7 @@ export abstract class MemoryStore<T extends Row> implements Store<T> {
 }
 
 declare namespace Legacy { function open(name: string): Store<Row>; }
-"#,
+",
         chunks: "\
 1-1 Import -
 3-7 Interface Store
@@ -254,7 +254,7 @@ export const Empty = () => <p>Nothing here yet</p>;
     Sample {
         path: "src/Account.cs",
         language: "csharp",
-        text: r#"using System;
+        text: r"using System;
 using System.Collections.Generic;
 
 namespace Bank
@@ -286,7 +286,7 @@ namespace Bank
 
     public enum Currency { Euro, Franc }
 }
-"#,
+",
         chunks: "\
 1-2 Import -
 4-5 Section Bank
@@ -453,7 +453,7 @@ mod tests {
     Sample {
         path: "docs/guide.md",
         language: "markdown",
-        text: r#"Before any heading.
+        text: r"Before any heading.
 
 # Install
 
@@ -465,7 +465,7 @@ Fetch the archive, unpack it in your home folder, and add its folder to the sear
 # not a heading
 tool --version
 ```
-"#,
+",
         chunks: "\
 1-5 Section Install
 7-12 Section Check
