@@ -213,6 +213,16 @@ impl Agent {
         })
     }
 
+    /// The cluster, for measurements.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// The model in use.
+    pub fn model(&self) -> &ModelCard {
+        &self.model
+    }
+
     /// Stops what `open` started.
     pub async fn close(self) {
         #[cfg(feature = "embedded")]
@@ -268,7 +278,8 @@ impl Agent {
         Ok(self.cluster.ask(&request).await?)
     }
 
-    fn code(&self) -> CodeSpec {
+    /// How vectors of this agent's collections become codes.
+    pub fn code(&self) -> CodeSpec {
         CodeSpec { width: self.config.code_bits, ..CodeSpec::default() }
     }
 

@@ -57,9 +57,9 @@ pub struct Embedded {
     embed: Server,
 }
 
-/// The organisation key of the data folder; made on first use.
+/// The organisation key; made on first use. It lies with the client's data: no server holds it.
 pub fn org_key(data_dir: &Path) -> Result<OrgKey, TransportError> {
-    OrgKey::load_or_create(&org_dir(data_dir).join("org.key"))
+    OrgKey::load_or_create(&data_dir.join("client").join("org.key"))
 }
 
 fn org_dir(data_dir: &Path) -> PathBuf {
