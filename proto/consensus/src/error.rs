@@ -12,11 +12,17 @@ pub enum StoreError {
         "opening the node store at {path}: {source}; check that no other process holds it and that the disk is healthy"
     )]
     Open { path: PathBuf, source: rocksdb::Error },
-    #[error("the node store at {path} has format {found}, this build knows up to {known}: start a newer build")]
+    #[error(
+        "the node store at {path} has format {found}, this build knows up to {known}: start a newer build"
+    )]
     NewerFormat { path: PathBuf, found: String, known: u32 },
-    #[error("the node store at {path} belongs to node {found}, not to node {wanted}: fix the node id or the path")]
+    #[error(
+        "the node store at {path} belongs to node {found}, not to node {wanted}: fix the node id or the path"
+    )]
     OtherNode { path: PathBuf, found: u64, wanted: u64 },
-    #[error("the node store lacks the column family {0}: it was not made by this program, restore or wipe it")]
+    #[error(
+        "the node store lacks the column family {0}: it was not made by this program, restore or wipe it"
+    )]
     MissingFamily(&'static str),
     #[error("reading {what}: {source}; check the disk, then wipe this node and let it copy from its peers")]
     Read { what: &'static str, source: rocksdb::Error },
@@ -28,7 +34,9 @@ pub enum StoreError {
     Decode { what: &'static str, reason: String },
     #[error("{what} does not encode: {reason}; this is a defect of this program")]
     Encode { what: &'static str, reason: String },
-    #[error("syncing the write-ahead log: {0}; nothing more is acknowledged, check the disk and restart the node")]
+    #[error(
+        "syncing the write-ahead log: {0}; nothing more is acknowledged, check the disk and restart the node"
+    )]
     Sync(String),
     #[error("snapshot: {0}")]
     Snapshot(String),

@@ -45,7 +45,8 @@ pub(crate) fn log_entry(group: GroupId, index: u64) -> [u8; 17] {
 }
 
 /// The index in a log entry's key, if it is one.
-pub(crate) fn log_index(key: &[u8]) -> Option<u64> {
+#[cfg(test)]
+fn log_index(key: &[u8]) -> Option<u64> {
     let index: [u8; 8] = key.get(9..)?.try_into().ok()?;
     (key[8] == TAG_LOG).then(|| u64::from_be_bytes(index))
 }

@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rocksdb::{
-    BlockBasedOptions, BoundColumnFamily, Cache, ColumnFamilyDescriptor, DBCompressionType,
-    DBRecoveryMode, DBWithThreadMode, MultiThreaded, Options, ReadOptions, WriteBatch, WriteOptions,
+    BlockBasedOptions, BoundColumnFamily, Cache, ColumnFamilyDescriptor, DBCompressionType, DBRecoveryMode,
+    DBWithThreadMode, MultiThreaded, Options, ReadOptions, WriteBatch, WriteOptions,
 };
 use sextant_proto::ids::{GroupId, Incarnation, NodeId};
 
@@ -282,11 +282,9 @@ fn check_format(db: &Db, path: &Path) -> Result<(), StoreError> {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             match text.parse::<u32>() {
                 Ok(found) if (1..=keys::FORMAT).contains(&found) => Ok(()),
-                Ok(_) => Err(StoreError::NewerFormat {
-                    path: path.to_owned(),
-                    found: text,
-                    known: keys::FORMAT,
-                }),
+                Ok(_) => {
+                    Err(StoreError::NewerFormat { path: path.to_owned(), found: text, known: keys::FORMAT })
+                }
                 Err(error) => {
                     Err(StoreError::Decode { what: "the store's format", reason: error.to_string() })
                 }

@@ -2,13 +2,12 @@
 //! commands and replies are bytes.
 
 use std::fmt;
-use std::io::Cursor;
 
 use bytes::Bytes;
 use openraft::{EmptyNode, StorageError, StorageIOError, TokioRuntime};
-use sextant_proto::ids::{Incarnation, LogIndex};
 use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sextant_proto::ids::{Incarnation, LogIndex};
 
 use crate::error::StoreError;
 use crate::snapshot::SnapshotData;
@@ -129,8 +128,7 @@ pub(crate) fn encode<T: Serialize>(what: &'static str, value: &T) -> Result<Vec<
 }
 
 pub(crate) fn decode<T: DeserializeOwned>(what: &'static str, bytes: &[u8]) -> Result<T, StoreError> {
-    rmp_serde::from_read(Cursor::new(bytes))
-        .map_err(|error| StoreError::Decode { what, reason: error.to_string() })
+    rmp_serde::from_slice(bytes).map_err(|error| StoreError::Decode { what, reason: error.to_string() })
 }
 
 /// How openraft's storage traits want to hear of an error, by the part of the store that was touched.

@@ -138,7 +138,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn key(&self, key: &[u8]) -> Vec<u8> {
-        [&self.prefix, key].concat()
+        [&self.prefix[..], key].concat()
     }
 
     fn options(&self, mut options: ReadOptions) -> ReadOptions {
@@ -222,25 +222,25 @@ impl<'a> Changes<'a> {
     }
 
     pub fn put(&mut self, key: &[u8], value: &[u8]) {
-        self.batch.put_cf(&self.family, [&self.prefix, key].concat(), value);
+        self.batch.put_cf(&self.family, [&self.prefix[..], key].concat(), value);
     }
 
     pub fn delete(&mut self, key: &[u8]) {
-        self.batch.delete_cf(&self.family, [&self.prefix, key].concat());
+        self.batch.delete_cf(&self.family, [&self.prefix[..], key].concat());
     }
 
     /// Deletes every key with `from <= key < to`. Cheap to write, but each range slows later reads nearby a
     /// little until it is compacted away: for a handful of keys use [`Self::delete`].
     pub fn delete_range(&mut self, from: &[u8], to: &[u8]) {
         if from < to {
-            let bound = |key: &[u8]| [&self.prefix, key].concat();
+            let bound = |key: &[u8]| [&self.prefix[..], key].concat();
             self.batch.delete_range_cf(&self.family, bound(from), bound(to));
         }
     }
 
     /// Deletes every key that starts with `prefix`; see [`Self::delete_range`].
     pub fn delete_prefix(&mut self, prefix: &[u8]) {
-        let from = [&self.prefix, prefix].concat();
+        let from = [&self.prefix[..], prefix].concat();
         if let Some(to) = keys::after_prefix(&from) {
             self.batch.delete_range_cf(&self.family, from, to);
         }
