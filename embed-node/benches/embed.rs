@@ -1,0 +1,2 @@
+//! Placeholder while the crate comes up.
+fn main() {}
