@@ -42,12 +42,11 @@ fn dispatch(options: &LogOptions, overruling: Option<&str>) -> Result<tracing::D
     let filter = EnvFilter::builder()
         .parse(level)
         .map_err(|error| DaemonError::LogLevel { level: level.into(), reason: error.to_string() })?;
-    let (writer, colours) = match &options.file {
-        Some(path) => (BoxMakeWriter::new(Mutex::new(open(path)?)), false),
-        None => {
-            let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
-            (BoxMakeWriter::new(std::io::stderr), terminal && std::env::var_os("NO_COLOR").is_none())
-        }
+    let (writer, colours) = if let Some(path) = &options.file {
+        (BoxMakeWriter::new(Mutex::new(open(path)?)), false)
+    } else {
+        let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+        (BoxMakeWriter::new(std::io::stderr), terminal && std::env::var_os("NO_COLOR").is_none())
     };
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colours);
     Ok(if options.json { builder.json().into() } else { builder.into() })

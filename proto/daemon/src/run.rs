@@ -73,9 +73,10 @@ where
         _ = signals.next() => End::CutShort,
         () = tokio::time::sleep(drain * 2) => End::CutShort,
     };
-    match end {
-        End::CutShort => tracing::warn!("stopped with work left"),
-        _ => tracing::info!("stopped"),
+    if end == End::CutShort {
+        tracing::warn!("stopped with work left");
+    } else {
+        tracing::info!("stopped");
     }
     Ok(end)
 }

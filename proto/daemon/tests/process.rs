@@ -1,5 +1,7 @@
 //! Signals and the exporter act on a whole process, so they have a test binary of their own, and one test at a time.
 
+#![allow(clippy::unwrap_used)]
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;

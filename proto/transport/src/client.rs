@@ -17,7 +17,7 @@ use crate::identity::Identity;
 use crate::memory::{MemoryClient, Network};
 
 /// Longest deadline of a call; longer ones are cut.
-const MAX_DEADLINE: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_DEADLINE: Duration = Duration::from_hours(24);
 
 /// A server, by its address and by the role that its certificate must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -62,16 +62,14 @@ impl Dialer {
         until: Instant,
     ) -> Result<Vec<u8>, WireError> {
         let frame = frame::encode(route as u16, body)?;
-        let connection = self.connection(to).await?;
-        let (connection, streams) = match connection.open_bi().await {
-            Ok(streams) => (connection, streams),
+        let mut connection = self.connection(to).await?;
+        let mut streams = connection.open_bi().await;
+        if streams.is_err() {
             // Nothing was sent yet, so a second try is safe.
-            Err(_) => {
-                let connection = self.connection(to).await?;
-                let streams = connection.open_bi().await.map_err(|error| lost(to, &error))?;
-                (connection, streams)
-            }
-        };
+            connection = self.connection(to).await?;
+            streams = connection.open_bi().await;
+        }
+        let streams = streams.map_err(|error| lost(to, &error))?;
         let remaining = until.saturating_duration_since(Instant::now());
         let reply = send(streams, remaining, frame).await;
         reply.map_err(|broken| match broken {

@@ -73,7 +73,7 @@ impl Default for ServerOptions {
             max_connections: 4096,
             idle: Duration::from_secs(30),
             handshake_timeout: Duration::from_secs(8),
-            max_deadline: Duration::from_secs(600),
+            max_deadline: Duration::from_mins(10),
             retry_after_ms: 100,
         }
     }

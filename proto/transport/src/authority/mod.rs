@@ -22,10 +22,10 @@ use crate::identity::{Identity, TLS_NAME, peer_of};
 
 const ROOT_FILE: &str = "ca.crt";
 const KEY_FILE: &str = "ca.key";
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const DAY: Duration = Duration::from_hours(24);
 const ROOT_DAYS: u32 = 3650;
 /// Leaves are valid from a little earlier, for machines whose clock is behind.
-const CLOCK_SKEW: Duration = Duration::from_secs(60 * 60);
+const CLOCK_SKEW: Duration = Duration::from_hours(1);
 const REPAIR: &str = "restore the folder from a backup, or remove it and enrol every node and client again";
 
 /// An authority that can issue certificates.
@@ -196,6 +196,8 @@ impl fmt::Debug for Authority {
     }
 }
 
+// By value, as `map_err` hands it over.
+#[allow(clippy::needless_pass_by_value)]
 fn failed(error: rcgen::Error) -> TransportError {
     TransportError::Certificate(error.to_string())
 }

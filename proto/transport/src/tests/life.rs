@@ -25,7 +25,7 @@ async fn a_caller_that_gives_up_ends_its_handler() {
             let call = client.call(&to, &request, LONG);
             tokio::select! {
                 _ = call => panic!("nobody released the handler"),
-                () = within("the handler's start", seen.holding.notified()) => {}
+                () = seen.held() => {}
             }
         }
         within("the handler's end", ended.recv()).await.unwrap();
@@ -63,7 +63,7 @@ async fn overload(kind: Kind, options: ServerOptions) {
         })
         .collect();
     for _ in 0..2 {
-        within("a holder", seen.holding.notified()).await;
+        seen.held().await;
     }
     let error = client.call(&to, &ask(act::ECHO, b""), LONG).await.unwrap_err();
     assert_eq!((error.code, error.retry_after_ms), (ErrorCode::Overloaded, Some(70)), "{kind:?}");
@@ -100,7 +100,7 @@ async fn bodies_have_a_bound_over_all_requests() {
         let to = endpoint(&server);
         let (holder, large) = (client.clone(), ask(act::HOLD, &vec![1; 5 << 20]));
         let held = tokio::spawn(async move { holder.call(&to, &large, LONG).await });
-        within("a holder", seen.holding.notified()).await;
+        seen.held().await;
         let error = client.call(&to, &ask(act::ECHO, &vec![1; 5 << 20]), LONG).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::Overloaded, "{kind:?}: {error}");
         client.call(&to, &ask(act::ECHO, &vec![1; 1 << 20]), LONG).await.unwrap();
@@ -137,7 +137,7 @@ async fn a_drain_lets_requests_finish_and_takes_no_new_ones() {
         let to = endpoint(&server);
         let holder = client.clone();
         let held = tokio::spawn(async move { holder.call(&to, &ask(act::HOLD, b"kept"), LONG).await });
-        within("a holder", seen.holding.notified()).await;
+        seen.held().await;
         let end = tokio::spawn(server.shutdown(LONG));
         within("a refusal", async {
             loop {
@@ -164,7 +164,7 @@ async fn a_dropped_server_ends_its_callers_at_once() {
         let client = site.client(Role::Shard, ClientOptions::default());
         let to = endpoint(&server);
         let held = tokio::spawn(async move { client.call(&to, &ask(act::HOLD, b""), LONG * 2).await });
-        within("a holder", seen.holding.notified()).await;
+        seen.held().await;
         drop(server);
         let error = within("an answer", held).await.unwrap().unwrap_err();
         assert_eq!(error.code, ErrorCode::Unavailable, "{kind:?}: {error}");

@@ -17,7 +17,7 @@ use sextant_proto::raft::{RaftReply, RaftRequest};
 use sextant_proto::shard::{ShardStatus, ShardStatusReply};
 use sextant_proto::view::GroupMark;
 use tempfile::TempDir;
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc};
 
 use crate::{Authority, Client, ClientOptions, Endpoint, Identity, Network, Routes, Server, ServerOptions};
 
@@ -97,9 +97,16 @@ pub(super) fn ask(kind: u8, body: &[u8]) -> RaftRequest {
 pub(super) struct Seen {
     /// Handlers that hold end when they get a permit.
     pub(super) release: Semaphore,
-    /// A handler has begun to hold.
-    pub(super) holding: Notify,
+    /// One permit a handler that has begun to hold.
+    holding: Semaphore,
     dropped: mpsc::UnboundedSender<()>,
+}
+
+impl Seen {
+    /// Waits until one more handler holds.
+    pub(super) async fn held(&self) {
+        within("a handler's start", self.holding.acquire()).await.unwrap().forget();
+    }
 }
 
 struct TellOnDrop(Arc<Seen>);
@@ -113,7 +120,7 @@ impl Drop for TellOnDrop {
 /// Handlers for coordinators and shards; the receiver hears when one that holds has ended.
 pub(super) fn routes() -> (Routes, Arc<Seen>, mpsc::UnboundedReceiver<()>) {
     let (dropped, ended) = mpsc::unbounded_channel();
-    let seen = Arc::new(Seen { release: Semaphore::new(0), holding: Notify::new(), dropped });
+    let seen = Arc::new(Seen { release: Semaphore::new(0), holding: Semaphore::new(0), dropped });
     let handlers = Arc::clone(&seen);
     let routes = Routes::new()
         .on(&[Role::Shard, Role::Coordinator], move |context, request: RaftRequest| {
@@ -123,7 +130,7 @@ pub(super) fn routes() -> (Routes, Arc<Seen>, mpsc::UnboundedReceiver<()>) {
                     act::ECHO => request.body,
                     act::HOLD => {
                         let _tell = TellOnDrop(Arc::clone(&seen));
-                        seen.holding.notify_one();
+                        seen.holding.add_permits(1);
                         let permit = seen.release.acquire().await;
                         permit.map_err(|_| WireError::new(ErrorCode::Internal, "closed"))?.forget();
                         request.body

@@ -11,8 +11,10 @@ use sextant_proto::shard::ShardStatus;
 use super::{Kind, LONG, Site, act, ask, endpoint, routes, within};
 use crate::{ClientOptions, Endpoint, Routes, ServerOptions, TransportError};
 
-/// Request, role of the caller, time, and what comes back.
-fn table() -> Vec<(&'static str, (u8, Vec<u8>), Role, Duration, Result<Vec<u8>, ErrorCode>)> {
+/// Name, request, role of the caller, time, and what comes back.
+type Row = (&'static str, (u8, Vec<u8>), Role, Duration, Result<Vec<u8>, ErrorCode>);
+
+fn table() -> Vec<Row> {
     let million = vec![7; 1 << 20];
     let ms = Duration::from_millis;
     vec![

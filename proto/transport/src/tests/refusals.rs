@@ -37,7 +37,7 @@ async fn a_client_of_another_authority_is_refused_by_both_sides() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn certificates_out_of_their_time_are_refused_on_both_sides() {
     let site = Site::new(Kind::Quic);
-    let hour = Duration::from_secs(3600);
+    let hour = Duration::from_hours(1);
     let now = SystemTime::now();
     let issue = |from, to| site.authority.issue_between(Role::Shard, "late", from, to).unwrap();
     let expired = issue(now - hour * 2, now - hour);
