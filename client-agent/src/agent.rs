@@ -23,7 +23,7 @@ use crate::walk::{WalkError, WalkOptions, walk};
 pub use crate::search::SearchOptions;
 
 /// How long a command waits for another one to release the data folder.
-const LOCK_WAIT: Duration = Duration::from_secs(600);
+const LOCK_WAIT: Duration = Duration::from_mins(10);
 /// How often it looks.
 const LOCK_POLL: Duration = Duration::from_millis(50);
 /// Longest question, bytes.
@@ -33,7 +33,9 @@ const MAX_QUERY_BYTES: usize = 64 << 10;
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// A folder of the agent's.
-    #[error("{path}: {doing} failed: {source}; check that the folder exists and may be written, or set SEXTANT_DATA_DIR")]
+    #[error(
+        "{path}: {doing} failed: {source}; check that the folder exists and may be written, or set SEXTANT_DATA_DIR"
+    )]
     DataDir {
         /// The folder or file.
         path: PathBuf,
@@ -43,7 +45,9 @@ pub enum AgentError {
         source: std::io::Error,
     },
     /// Another process.
-    #[error("{path} is in use by another sextant; wait for it to end, or set SEXTANT_DATA_DIR to another folder")]
+    #[error(
+        "{path} is in use by another sextant; wait for it to end, or set SEXTANT_DATA_DIR to another folder"
+    )]
     Busy {
         /// The lock file.
         path: PathBuf,
@@ -114,7 +118,10 @@ impl Agent {
         let mut report = self.refresh(&place, progress).await?;
         if !place.prefix.is_empty() {
             let root = place.root.display();
-            report.warnings.push(format!("{} is part of the indexed tree {root}; that whole tree is up to date now", path.display()));
+            report.warnings.push(format!(
+                "{} is part of the indexed tree {root}; that whole tree is up to date now",
+                path.display()
+            ));
         }
         Ok(report)
     }
@@ -128,7 +135,9 @@ impl Agent {
         progress: &dyn Progress,
     ) -> Result<Answer, AgentError> {
         if query.trim().is_empty() {
-            return Err(AgentError::Query("the question is empty; ask in plain words what the code does".into()));
+            return Err(AgentError::Query(
+                "the question is empty; ask in plain words what the code does".into(),
+            ));
         }
         if query.len() > MAX_QUERY_BYTES {
             return Err(AgentError::Query(format!(
@@ -162,7 +171,8 @@ impl Agent {
         let collection = self.collection(place, false).await?;
         let no_tree = || WireError::new(ErrorCode::NotFound, "the tree is not indexed");
         let tree = self.manifest.tree(&place.root)?.ok_or_else(no_tree)?;
-        let question = Question { query, prefix: &place.prefix, options, tree: &tree, collection: &collection };
+        let question =
+            Question { query, prefix: &place.prefix, options, tree: &tree, collection: &collection };
         let (reply, scores, mut timing) = search::ask(&self.cluster, &self.model, &question).await?;
         let mut warnings = Vec::new();
         if !reply.coverage.is_complete() {
@@ -174,9 +184,18 @@ impl Agent {
         let (hits, bad_coordinates) = search::locate_all(&place.root, &self.keyring, &question, hits)?;
         timing.snippets = located.elapsed().as_secs_f64();
         if bad_coordinates > 0 {
-            warnings.push(format!("{bad_coordinates} hits were dropped: their coordinates lead nowhere in the checkout"));
+            warnings.push(format!(
+                "{bad_coordinates} hits were dropped: their coordinates lead nowhere in the checkout"
+            ));
         }
-        Ok(Answer { root: place.root.clone(), hits, coverage: reply.coverage, warnings, bad_coordinates, timing })
+        Ok(Answer {
+            root: place.root.clone(),
+            hits,
+            coverage: reply.coverage,
+            warnings,
+            bad_coordinates,
+            timing,
+        })
     }
 
     /// What is indexed: every tree, or the one that holds `path`.

@@ -14,7 +14,7 @@ use sextant_transport::{Client, Endpoint};
 /// Longest wait for a reply to a write or a question.
 const CALL: Duration = Duration::from_secs(30);
 /// Longest wait for vectors of a request of the index lane.
-const EMBED: Duration = Duration::from_secs(300);
+const EMBED: Duration = Duration::from_mins(5);
 /// Tries of a request that may succeed when sent again.
 const TRIES: u32 = 8;
 
@@ -55,24 +55,36 @@ impl Cluster {
         let reply = self.call(&self.embed, request, EMBED).await?;
         let expected = request.texts.len() * request.code.width.bytes();
         if reply.codes.len() != expected {
-            let message = format!("the embed-node sent {} bytes of codes instead of {expected}", reply.codes.len());
+            let message =
+                format!("the embed-node sent {} bytes of codes instead of {expected}", reply.codes.len());
             return Err(WireError::new(ErrorCode::Inference, message));
         }
         Ok(reply)
     }
 
     /// A question to a query vector.
-    pub async fn embed_query(&self, model: &ModelCard, code: CodeSpec, query: &str) -> Result<QueryVector, WireError> {
+    pub async fn embed_query(
+        &self,
+        model: &ModelCard,
+        code: CodeSpec,
+        query: &str,
+    ) -> Result<QueryVector, WireError> {
         let request =
             EmbedRequest { lane: Lane::Query, model: model.fingerprint, code, texts: vec![query.to_owned()] };
         let reply = self.call(&self.embed, &request, CALL).await?;
-        let missing = || WireError::new(ErrorCode::Inference, "the embed-node sent no vector for the question");
+        let missing =
+            || WireError::new(ErrorCode::Inference, "the embed-node sent no vector for the question");
         let rotated = reply.rotated(0, code).ok_or_else(missing)?;
         QueryVector::quantise(model.fingerprint, code, &rotated)
             .map_err(|error| WireError::new(ErrorCode::Inference, error.to_string()))
     }
 
-    async fn call<R: Request>(&self, to: &Endpoint, request: &R, deadline: Duration) -> Result<R::Reply, WireError> {
+    async fn call<R: Request>(
+        &self,
+        to: &Endpoint,
+        request: &R,
+        deadline: Duration,
+    ) -> Result<R::Reply, WireError> {
         self.bytes_sent.fetch_add(encode(request)?.len() as u64, Ordering::Relaxed);
         let end = Instant::now() + deadline;
         let mut wait = Duration::from_millis(20);

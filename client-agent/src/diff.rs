@@ -57,7 +57,8 @@ mod tests {
 
     #[test]
     fn a_file_recorded_right_after_its_change_is_read_again() {
-        let known = BTreeMap::from([("a".into(), state(5, 5 + RACY_NS)), ("b".into(), state(5, 6 + RACY_NS))]);
+        let known =
+            BTreeMap::from([("a".into(), state(5, 5 + RACY_NS)), ("b".into(), state(5, 6 + RACY_NS))]);
         let difference = diff(&known, &[walked("a", 5), walked("b", 5)]);
         assert_eq!(difference.suspects, [walked("a", 5)]);
         assert_eq!(difference.unchanged, 1);

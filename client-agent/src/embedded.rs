@@ -27,6 +27,8 @@ const SHARD: NodeId = NodeId(2);
 const GROUP: GroupId = GroupId(1);
 /// Dimensions of the vectors of the fake backend.
 const FAKE_DIMS: usize = 384;
+/// What requests under way are given at the end; the caller has its answers by then.
+const DRAIN: Duration = Duration::from_millis(100);
 /// Days that a certificate holds; fresh ones are made at each start.
 const CERTIFICATE_DAYS: u32 = 30;
 
@@ -107,7 +109,8 @@ impl Embedded {
             groups: vec![(GROUP, vec![SHARD])],
             org_key: Some(key),
         };
-        let coordinator = Coordinator::start(coordinator_config, &identity(Role::Coordinator, "coordinator")?).await?;
+        let coordinator =
+            Coordinator::start(coordinator_config, &identity(Role::Coordinator, "coordinator")?).await?;
         let options = ServerOptions { org_key: Some(key), ..ServerOptions::default() };
         let embed = Arc::new(model.await.map_err(|error| EmbeddedError::Task(error.to_string()))??);
         let embed = Server::bind(loopback, &identity(Role::Embed, "embed")?, embed.routes(), options)?;
@@ -133,8 +136,8 @@ impl Embedded {
 
     /// Stops the nodes, callers first.
     pub async fn shutdown(self) {
-        self.embed.shutdown(Duration::from_millis(100)).await;
-        self.coordinator.shutdown().await;
-        self.shard.shutdown().await;
+        self.embed.shutdown(DRAIN).await;
+        self.coordinator.shutdown(DRAIN).await;
+        self.shard.shutdown(DRAIN).await;
     }
 }

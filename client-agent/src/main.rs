@@ -20,7 +20,10 @@ fn run(cli: &Cli) -> Result<Exit, Box<dyn Error>> {
         Config::load(cli.global.layer(), cli.global.config.as_deref(), &Surroundings::of_process()?)?;
     log_to_stderr(config.log);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    Ok(runtime.block_on(cli::run(cli, &config))?)
+    runtime.block_on(async {
+        sextant_daemon::serve_metrics(config.metrics_addr)?;
+        Ok(cli::run(cli, &config).await?)
+    })
 }
 
 /// Sends events of `level` and above to standard error, one a line.

@@ -11,7 +11,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use sextant_proto::coordinator::Publish;
-use sextant_proto::ids::{BlobId, ChunkerVersion, CollectionId, GenerationId, RevisionId, Sequence, WorkspaceId};
+use sextant_proto::ids::{
+    BlobId, ChunkerVersion, CollectionId, GenerationId, RevisionId, Sequence, WorkspaceId,
+};
 use sextant_proto::view::SessionToken;
 
 use crate::walk::FileStat;
@@ -36,7 +38,9 @@ pub enum ManifestError {
         reason: String,
     },
     /// Written by a later program.
-    #[error("{path}: the manifest has format {found}, this program reads {FORMAT}; start the newer version again")]
+    #[error(
+        "{path}: the manifest has format {found}, this program reads {FORMAT}; start the newer version again"
+    )]
     Newer {
         /// The file.
         path: PathBuf,
@@ -47,7 +51,9 @@ pub enum ManifestError {
     #[error("the manifest: {0}; check the disk")]
     Storage(String),
     /// A row does not decode.
-    #[error("a row of the manifest is damaged ({0}); remove client/manifest.redb in the data folder to index again")]
+    #[error(
+        "a row of the manifest is damaged ({0}); remove client/manifest.redb in the data folder to index again"
+    )]
     Damaged(String),
 }
 

@@ -65,7 +65,10 @@ pub async fn ask(
         queries: vec![query.clone()],
         limit: question.options.limit,
         oversample: 0,
-        filter: Filter { languages: question.options.languages.clone(), path_prefix: question.prefix.to_owned() },
+        filter: Filter {
+            languages: question.options.languages.clone(),
+            path_prefix: question.prefix.to_owned(),
+        },
         session: question.tree.session.clone(),
         allow_partial: true,
     };

@@ -20,7 +20,8 @@ pub fn resolve(path: &Path, known: &[PathBuf]) -> std::io::Result<Place> {
     let holder = known.iter().filter(|root| path.starts_with(root)).max_by_key(|root| root.as_os_str().len());
     let root = holder.cloned().unwrap_or_else(|| path.clone());
     let below = path.strip_prefix(&root).unwrap_or(Path::new(""));
-    let prefix = below.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");
+    let prefix =
+        below.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/");
     Ok(Place { root, prefix })
 }
 

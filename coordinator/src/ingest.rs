@@ -67,9 +67,11 @@ fn target(group: GroupId, info: &CollectionInfo) -> Target {
     Target { group, collection: info.id, map_version: info.slots.version }
 }
 
-fn written(groups: Vec<GroupWritten>) -> Written {
+fn written(groups: &[GroupWritten]) -> Written {
     let mut written = Written::default();
-    groups.iter().for_each(|group| written.session.raise(group.mark));
+    for group in groups {
+        written.session.raise(group.mark);
+    }
     written
 }
 
@@ -88,7 +90,7 @@ pub async fn publish(
             ShardPublish { target: target(group, &info), made_with, publisher, workspace, sequence, batch };
         async move { members.write(group, &request, deadline).await }
     });
-    Ok(written(try_join_all(sends).await?))
+    Ok(written(&try_join_all(sends).await?))
 }
 
 /// Sends files of a revision to the groups that hold them.
@@ -105,7 +107,7 @@ pub async fn stage(
         let request = ShardStage { target: target(group, &info), made_with, publisher, revision, batch };
         async move { members.write(group, &request, deadline).await }
     });
-    Ok(written(try_join_all(sends).await?))
+    Ok(written(&try_join_all(sends).await?))
 }
 
 /// Seals a revision in every group of the collection, each with the slots it holds.
@@ -121,7 +123,7 @@ pub async fn seal(members: &Members, request: Seal, deadline: Instant) -> Result
         let request = ShardSeal { target: target(group, &info), revision: request.revision, slots };
         async move { members.write(group, &request, deadline).await }
     });
-    Ok(written(try_join_all(sends).await?))
+    Ok(written(&try_join_all(sends).await?))
 }
 
 /// Gives a view up in every group of the collection.
@@ -136,7 +138,7 @@ pub async fn drop_view(
         let request = ShardDropView { target: target(*group, &info), view: request.view };
         async move { members.write(*group, &request, deadline).await }
     });
-    Ok(written(try_join_all(sends).await?))
+    Ok(written(&try_join_all(sends).await?))
 }
 
 /// Asks each group for the keys that files of its slots need.

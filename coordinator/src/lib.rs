@@ -9,3 +9,4 @@ pub mod meta;
 pub mod node;
 pub mod query;
 pub mod service;
+pub mod settings;

@@ -108,13 +108,14 @@ impl Coordinator {
     }
 
     /// Resolves when the process should end; says why.
-    pub async fn fatal(&self) -> String {
-        self.service.fatal().await
+    pub fn fatal(&self) -> impl Future<Output = String> + Send + 'static {
+        let service = Arc::clone(&self.service);
+        async move { service.fatal().await }
     }
 
-    /// Lets running requests end, then stops the meta group.
-    pub async fn shutdown(self) {
-        self.server.shutdown(Duration::from_secs(5)).await;
+    /// Lets requests under way end within `drain`, then stops the meta group.
+    pub async fn shutdown(self, drain: Duration) {
+        self.server.shutdown(drain).await;
         self.service.shutdown().await;
     }
 }

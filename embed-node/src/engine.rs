@@ -108,6 +108,11 @@ impl Engine {
         }
     }
 
+    /// Texts that wait in a lane.
+    pub fn waiting(&self, lane: Lane) -> usize {
+        self.shared.queue.depth(lane)
+    }
+
     /// Embeds the texts of a request that was validated. Dropping the future takes its texts out of the queue.
     pub async fn embed(&self, request: EmbedRequest) -> Result<EmbedReply, WireError> {
         let EmbedRequest { lane, code, texts, .. } = request;

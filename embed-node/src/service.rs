@@ -80,6 +80,8 @@ impl EmbedService {
         match &result {
             Ok(reply) => {
                 let cut = reply.truncated.iter().filter(|cut| **cut != 0).count();
+                let texts = reply.truncated.len() as u64;
+                metrics::counter!("embed_texts_total", "lane" => lane).increment(texts);
                 metrics::counter!("embed_truncated_total").increment(cut as u64);
             }
             Err(error) => {
@@ -130,6 +132,15 @@ impl EmbedService {
 fn open_engine(folder: &Path, settings: &NodeSettings) -> Result<Engine, EmbedError> {
     let config = ModelConfig::load(folder)?;
     let fingerprint = fingerprint(&config)?;
+    if settings.policy().max_texts > 1 && scales_over_batch(&config.onnx)? {
+        return Err(EmbedError::Model {
+            file: config.onnx.clone(),
+            device: settings.device.to_string(),
+            reason: "it quantises activations over the whole batch, so a text's code would depend on what travels with \
+                     it; set max_batch_texts = 1, or take a float model"
+                .into(),
+        });
+    }
     let tokenizer = TextTokenizer::open(&config)?;
     let mut backends: Vec<Box<dyn Backend>> = Vec::new();
     for _ in 0..settings.session_count() {
@@ -141,6 +152,13 @@ fn open_engine(folder: &Path, settings: &NodeSettings) -> Result<Engine, EmbedEr
     let (policy, bounds) = (settings.policy(), settings.bounds());
     tracing::info!(model = %config.name, %fingerprint, device = %settings.device, sessions = backends.len(), "model ready");
     Engine::start(EngineParts { config, fingerprint, tokenizer, backends, policy, bounds })
+}
+
+/// Whether the graph holds dynamic int8 operators. Operator names stand in the file as they are.
+fn scales_over_batch(onnx: &Path) -> Result<bool, EmbedError> {
+    const OPERATOR: &[u8] = b"DynamicQuantizeLinear";
+    let bytes = std::fs::read(onnx).map_err(|source| EmbedError::Read { file: onnx.to_owned(), source })?;
+    Ok(bytes.windows(OPERATOR.len()).any(|window| window == OPERATOR))
 }
 
 /// Runs two words, so that a graph that does not fit its `model.toml` is found at the start.

@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use sextant_proto::ids::{OrgKeyId, ParseIdError};
 use sextant_proto::limits::MAX_EMBED_TEXTS;
+use sextant_transport::{Identity, TransportError};
 
 use crate::batch::BatchPolicy;
 use crate::error::EmbedError;
@@ -47,8 +49,10 @@ impl fmt::Display for Device {
 pub struct NodeSettings {
     /// Address of the server.
     pub listen: SocketAddr,
-    /// Folder with the node's certificate, key and authority.
+    /// Folder with the node's identity, as enrolment left it: `ca.crt`, `node.crt`, `node.key` (0600).
     pub identity: PathBuf,
+    /// Id of the organisation key that clients must hold, 64 hexadecimal digits. Needed to serve; no secret.
+    pub org_key: Option<String>,
     /// Address of the Prometheus exporter; none by default.
     pub metrics: Option<SocketAddr>,
     /// Folders of models, each with a `model.toml`.
@@ -77,6 +81,7 @@ impl Default for NodeSettings {
         Self {
             listen: SocketAddr::from(([0, 0, 0, 0], 7402)),
             identity: PathBuf::from("/etc/sextant/identity"),
+            org_key: None,
             metrics: None,
             models: vec![assets.join("models").join(DEFAULT_MODEL)],
             library: assets
@@ -136,6 +141,23 @@ impl NodeSettings {
         Ok(())
     }
 
+    /// The node's certificate and key.
+    pub fn identity(&self) -> Result<Identity, TransportError> {
+        let file = |name| self.identity.join(name);
+        Identity::from_files(&file("ca.crt"), &file("node.crt"), &file("node.key"))
+    }
+
+    /// The organisation key's id.
+    pub fn org_key(&self) -> Result<OrgKeyId, EmbedError> {
+        let refuse = |reason| EmbedError::config(Path::new("the node's settings"), reason);
+        let text = self.org_key.as_deref().ok_or_else(|| {
+            refuse(
+                "`org_key` is missing; write the id of the organisation key, as the client prints it".into(),
+            )
+        })?;
+        text.parse().map_err(|error: ParseIdError| refuse(format!("`org_key`: {error}")))
+    }
+
     /// Sessions of each model.
     pub fn session_count(&self) -> usize {
         self.sessions.unwrap_or_else(|| match self.device {
@@ -184,6 +206,14 @@ mod tests {
         let settings = load("device = 'tensorrt'\nmax_batch_texts = 16").unwrap();
         assert_eq!(settings.policy(), BatchPolicy { max_texts: 16, max_tokens: 8192 });
         assert_eq!(settings.session_count(), 1);
+    }
+
+    #[test]
+    fn a_node_serves_only_with_its_organisations_key() {
+        let key = |text: &str| load(text).unwrap().org_key().map_err(|error| error.to_string());
+        assert!(key("").unwrap_err().contains("org_key"));
+        assert!(key("org_key = 'abc'").unwrap_err().contains("64 hexadecimal"));
+        assert_eq!(key(&format!("org_key = '{}'", "0f".repeat(32))), Ok(OrgKeyId([15; 32])));
     }
 
     #[test]

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::code::{CodeSpec, Generation, QueryVector};
 use crate::coverage::Coverage;
-use crate::ids::BlobId;
+
 use crate::ids::{
-    ChunkKey, CollectionId, GenerationId, ModelFingerprint, RevisionId, Sequence, SlotDigest, WorkspaceId,
+    BlobId, ChunkKey, CollectionId, GenerationId, ModelFingerprint, RevisionId, Sequence, SlotDigest,
+    WorkspaceId,
 };
 use crate::message::{Request, Route};
 use crate::publish::Batch;

@@ -26,15 +26,16 @@ pub struct Header {
 impl Header {
     /// Reads the header; nothing is checked but the number of bytes.
     pub fn decode(bytes: [u8; HEADER_BYTES]) -> Self {
-        let [a, b, c, d, e, f] = bytes;
-        Self { body_len: u32::from_le_bytes([a, b, c, d]), route: u16::from_le_bytes([e, f]) }
+        let [len @ .., low, high] = bytes;
+        Self { body_len: u32::from_le_bytes(len), route: u16::from_le_bytes([low, high]) }
     }
 
     /// The header's bytes.
     pub fn encode(self) -> [u8; HEADER_BYTES] {
-        let [a, b, c, d] = self.body_len.to_le_bytes();
-        let [e, f] = self.route.to_le_bytes();
-        [a, b, c, d, e, f]
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..4].copy_from_slice(&self.body_len.to_le_bytes());
+        bytes[4..].copy_from_slice(&self.route.to_le_bytes());
+        bytes
     }
 
     /// The route of a request and the length of its body, checked against the route's limit before any allocation.

@@ -97,7 +97,9 @@ pub fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, WireError> {
 
 /// MessagePack with field names; unknown fields are ignored, missing ones take their defaults where they have one.
 pub fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, WireError> {
-    rmp_serde::from_slice(body).map_err(|error| {
-        WireError::new(ErrorCode::BadRequest, format!("a message could not be decoded: {error}"))
+    // The decoder's own words may quote the message, which may hold source text: they are not passed on.
+    rmp_serde::from_slice(body).map_err(|_| {
+        let name = std::any::type_name::<T>().rsplit("::").next().unwrap_or_default();
+        WireError::new(ErrorCode::BadRequest, format!("the bytes are no {name} message"))
     })
 }

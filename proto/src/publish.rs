@@ -65,6 +65,8 @@ impl VectorColumns {
 /// One change of a view: a path gets a file version, or none (masked).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+// Most entries are `Put`; a box would cost them an allocation to make the rare masks smaller.
+#[allow(clippy::large_enum_variant)]
 pub enum Entry {
     /// The path holds this.
     Put(FileVersion),

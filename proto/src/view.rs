@@ -42,7 +42,7 @@ impl SessionToken {
     pub fn raise(&mut self, mark: GroupMark) {
         match self.marks.iter_mut().find(|known| known.group == mark.group) {
             Some(known) if (known.incarnation, known.applied) < (mark.incarnation, mark.applied) => {
-                *known = mark
+                *known = mark;
             }
             Some(_) => {}
             None => self.marks.push(mark),

@@ -32,9 +32,14 @@ impl ShardCarrier {
 }
 
 impl RaftCarrier for ShardCarrier {
-    fn send(&self, target: NodeId, group: GroupId, call: RaftCall) -> BoxFuture<'static, Result<Bytes, CarrierError>> {
+    fn send(
+        &self,
+        target: NodeId,
+        group: GroupId,
+        call: RaftCall,
+    ) -> BoxFuture<'static, Result<Bytes, CarrierError>> {
         let client = self.client.clone();
-        let endpoint = self.peers.read().unwrap_or_else(PoisonError::into_inner).get(&target).cloned();
+        let endpoint = self.peers.read().unwrap_or_else(PoisonError::into_inner).get(&target).copied();
         async move {
             let Some(endpoint) = endpoint else {
                 return Err(CarrierError::Unreachable(target, "its address is not known here".into()));

@@ -9,4 +9,5 @@ pub mod node;
 pub mod query;
 pub mod scan;
 pub mod service;
+pub mod settings;
 pub mod store;

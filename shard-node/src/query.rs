@@ -40,25 +40,36 @@ pub struct Found {
 pub fn search(memory: &Memory, kernels: Kernels, request: &ShardSearch) -> Result<Found, WireError> {
     validate_limit(request.limit)?;
     request.filter.validate()?;
+    if let Some(reason) = memory.poisoned() {
+        return Err(WireError::new(ErrorCode::Internal, reason));
+    }
     // A group that holds nothing of the collection yet has nothing of any view of it.
     let Some(collection) = memory.collection(request.target.collection) else { return Ok(Found::default()) };
     let files = readable(collection, request.view)?;
-    let Some(generation) = collection.generations.get(&request.generation) else { return Ok(Found::default()) };
+    let Some(generation) = collection.generations.get(&request.generation) else {
+        return Ok(Found::default());
+    };
     if generation.made_with.model != request.query.model || generation.made_with.code != request.query.code {
         let message = "the query's model or code is not that of the generation; embed it again";
         return Err(WireError::new(ErrorCode::BadRequest, message));
     }
-    let narrowed = !request.filter.languages.is_empty() || !request.filter.path_prefix.is_empty() || !request.slots.is_empty();
+    let narrowed = !request.filter.languages.is_empty()
+        || !request.filter.path_prefix.is_empty()
+        || !request.slots.is_empty();
     let files = if narrowed {
-        let in_slots = |file: &FileRow| request.slots.is_empty() || request.slots.contains(&slot_of(&file.path));
-        collection.select(&files, |file| request.filter.passes(&file.path, &file.language) && in_slots(file)).into()
+        let in_slots =
+            |file: &FileRow| request.slots.is_empty() || request.slots.contains(&slot_of(&file.path));
+        collection
+            .select(&files, |file| request.filter.passes(&file.path, &file.language) && in_slots(file))
+            .into()
     } else {
         files
     };
 
     let weights = request.query.weights().map_err(bad_query)?;
     let code = request.query.code_words().map_err(bad_query)?;
-    let oversample = if request.oversample == 0 { DEFAULT_OVERSAMPLE } else { request.oversample.min(MAX_OVERSAMPLE) };
+    let oversample =
+        if request.oversample == 0 { DEFAULT_OVERSAMPLE } else { request.oversample.min(MAX_OVERSAMPLE) };
     let query = ScanQuery {
         code: &code,
         weights: &weights,
@@ -66,7 +77,8 @@ pub fn search(memory: &Memory, kernels: Kernels, request: &ShardSearch) -> Resul
         oversample: oversample as usize,
     };
     let started = Instant::now();
-    let mut passes = |vector: u32| generation.postings(vector).iter().any(|posting| files.contains(posting.file));
+    let mut passes =
+        |vector: u32| generation.postings(vector).iter().any(|posting| files.contains(posting.file));
     let scan = top_k(kernels, &generation.arena, &query, &mut passes).map_err(bad_query)?;
     let scan_us = started.elapsed().as_micros() as u64;
 
@@ -89,7 +101,10 @@ fn readable(collection: &CollectionMemory, view: View) -> Result<Arc<RoaringBitm
             if sequence > known.sequence {
                 WireError::new(ErrorCode::Behind, format!("publish {sequence} has not arrived here yet"))
             } else {
-                WireError::new(ErrorCode::NotFound, format!("publish {sequence} is no longer kept; ask for the last one"))
+                WireError::new(
+                    ErrorCode::NotFound,
+                    format!("publish {sequence} is no longer kept; ask for the last one"),
+                )
             }
         }),
     }

@@ -81,9 +81,10 @@ impl ShardService {
     /// Resolves when a group's Raft core has died: the process should end and be started again.
     pub async fn fatal(&self) -> String {
         let mut dead = self.dead.subscribe();
-        match dead.wait_for(Option::is_some).await {
-            Ok(reason) => reason.clone().unwrap_or_default(),
-            Err(_) => std::future::pending().await,
+        let reason = dead.wait_for(Option::is_some).await.ok().and_then(|reason| reason.clone());
+        match reason {
+            Some(reason) => reason,
+            None => std::future::pending().await,
         }
     }
 
@@ -106,7 +107,8 @@ impl ShardService {
     }
 
     async fn group(&self, id: GroupId) -> Result<GroupHandle, WireError> {
-        let unknown = || WireError::new(ErrorCode::NotFound, format!("group {id} has no replica on this node"));
+        let unknown =
+            || WireError::new(ErrorCode::NotFound, format!("group {id} has no replica on this node"));
         self.open.lock().await.get(&id).cloned().ok_or_else(unknown)
     }
 
@@ -167,7 +169,8 @@ impl ShardService {
         let row_keys: Vec<_> =
             asked.iter().map(|key| keys::chunk_key(collection, generation, &ChunkKey(*key))).collect();
         let found = blocking(move || group.view().get_many(&row_keys)).await?.map_err(internal)?;
-        let missing = asked.iter().zip(found).filter(|(_, row)| row.is_none()).flat_map(|(key, _)| *key).collect();
+        let missing =
+            asked.iter().zip(found).filter(|(_, row)| row.is_none()).flat_map(|(key, _)| *key).collect();
         Ok(MissingKeysReply { keys: missing })
     }
 
@@ -188,8 +191,15 @@ impl ShardService {
         let found = blocking(move || search(&machine.read(), kernels, &request)).await??;
         metrics::histogram!("scan_seconds").record(found.scan_us as f64 / 1e6);
         metrics::counter!("scan_bytes_total").increment(found.bytes);
-        let mark = GroupMark { group: target.group, incarnation: position.incarnation, applied: position.applied };
-        Ok(ShardSearchReply { hits: found.hits, mark, behind, scanned: found.scanned, scan_us: found.scan_us })
+        let mark =
+            GroupMark { group: target.group, incarnation: position.incarnation, applied: position.applied };
+        Ok(ShardSearchReply {
+            hits: found.hits,
+            mark,
+            behind,
+            scanned: found.scanned,
+            scan_us: found.scan_us,
+        })
     }
 
     async fn status(&self, request: ShardStatus) -> Result<ShardStatusReply, WireError> {
@@ -207,7 +217,8 @@ impl ShardService {
             })
             .collect();
         tracing::debug!(group = %request.group, took = ?started.elapsed(), "counted");
-        let mark = GroupMark { group: request.group, incarnation: position.incarnation, applied: position.applied };
+        let mark =
+            GroupMark { group: request.group, incarnation: position.incarnation, applied: position.applied };
         Ok(ShardStatusReply { mark, collections })
     }
 
@@ -234,7 +245,9 @@ fn write_error(error: WriteError) -> WireError {
             WireError { leader, ..WireError::new(ErrorCode::NotLeader, message) }
         }
         WriteError::TooLarge { .. } => WireError::new(ErrorCode::TooLarge, message),
-        WriteError::Overloaded { retry_after } => WireError::overloaded(message, retry_after.as_millis() as u32),
+        WriteError::Overloaded { retry_after } => {
+            WireError::overloaded(message, retry_after.as_millis() as u32)
+        }
         WriteError::Membership(_) => WireError::new(ErrorCode::BadRequest, message),
         WriteError::Stopped(_) => WireError::new(ErrorCode::ShuttingDown, message),
     }
@@ -243,7 +256,9 @@ fn write_error(error: WriteError) -> WireError {
 fn read_error(error: ReadError) -> WireError {
     let message = error.to_string();
     match error {
-        ReadError::ForwardToLeader { leader } => WireError { leader, ..WireError::new(ErrorCode::NotLeader, message) },
+        ReadError::ForwardToLeader { leader } => {
+            WireError { leader, ..WireError::new(ErrorCode::NotLeader, message) }
+        }
         ReadError::NoQuorum(_) => WireError::new(ErrorCode::Unavailable, message),
         ReadError::Behind { .. } => WireError::new(ErrorCode::Behind, message),
         ReadError::Stopped(_) => WireError::new(ErrorCode::ShuttingDown, message),

@@ -70,7 +70,11 @@ pub fn settings(max_file_bytes: u64, budget: &ChunkBudget) -> String {
 
 impl Sync<'_> {
     /// Brings the tree at `root` up to date; returns its row and what was done.
-    pub async fn run(&self, root: &Path, collection: &CollectionInfo) -> Result<(TreeRow, IndexReport), SyncError> {
+    pub async fn run(
+        &self,
+        root: &Path,
+        collection: &CollectionInfo,
+    ) -> Result<(TreeRow, IndexReport), SyncError> {
         let started = Instant::now();
         let sent_before = self.cluster.bytes_sent();
         let budget = ChunkBudget::default();
@@ -97,11 +101,12 @@ impl Sync<'_> {
         // Files are read ahead in order; batches are embedded ahead in order; publishes are one after another.
         let works = works.buffered(8).try_filter_map(|work| async move { Ok(work) });
         let batches = prepare::batches(works.boxed(), BATCH_CHUNKS);
-        let embedded = batches.map(|batch| async move { self.embed(collection, batch?).await }).buffered(BATCHES_AHEAD);
+        let embedded =
+            batches.map(|batch| async move { self.embed(collection, batch?).await }).buffered(BATCHES_AHEAD);
         let mut embedded = std::pin::pin!(embedded);
         while let Some(batch) = embedded.next().await {
             let batch = batch?;
-            report.embedded += batch.embedded;
+            report.embedded += batch.made;
             report.truncated += batch.truncated;
             report.files_read += batch.works.len() as u64;
             walked.done += batch.works.len() as u64;

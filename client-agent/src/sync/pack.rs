@@ -10,10 +10,10 @@ const FILL: usize = MAX_PUBLISH_BYTES as usize / 2;
 const RECORD_BYTES: usize = 96;
 
 /// A vector with the slot that needs it.
-pub type Vector = (sextant_proto::ids::ChunkKey, Vec<u8>, sextant_proto::slot::Slot);
+pub(super) type Vector = (sextant_proto::ids::ChunkKey, Vec<u8>, sextant_proto::slot::Slot);
 
 /// Batches in order. A vector never comes after the entry that needs it: vectors first, then entries.
-pub fn pack(generation: GenerationId, vectors: &[Vector], entries: Vec<Entry>) -> Vec<Batch> {
+pub(super) fn pack(generation: GenerationId, vectors: &[Vector], entries: Vec<Entry>) -> Vec<Batch> {
     let mut batches = Vec::new();
     let mut batch = Batch { generation, ..Batch::default() };
     let mut filled = 0;

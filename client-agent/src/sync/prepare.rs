@@ -38,7 +38,7 @@ pub struct FileWork {
 }
 
 /// Reads files of one tree.
-pub struct Reader {
+pub(super) struct Reader {
     root: PathBuf,
     keyring: Keyring,
     model: ModelFingerprint,
@@ -47,12 +47,12 @@ pub struct Reader {
 
 impl Reader {
     /// A reader below `root`.
-    pub fn new(root: &Path, keyring: &Keyring, model: ModelFingerprint, budget: ChunkBudget) -> Self {
+    pub(super) fn new(root: &Path, keyring: &Keyring, model: ModelFingerprint, budget: ChunkBudget) -> Self {
         Self { root: root.into(), keyring: keyring.clone(), model, budget }
     }
 
     /// The work of a file; `None` where it has vanished (the next walk masks it).
-    pub fn read(&self, file: WalkedFile, known: Option<FileState>) -> Option<FileWork> {
+    pub(super) fn read(&self, file: WalkedFile, known: Option<FileState>) -> Option<FileWork> {
         let was_indexed = known.as_ref().is_some_and(|state| state.blob.is_some());
         let recorded_ns = now_ns();
         let (bytes, stat) = match self.bytes(&file.path) {
@@ -65,13 +65,25 @@ impl Reader {
                     skipped: Some(format!("unreadable: {error}")),
                     ..FileState::default()
                 };
-                return Some(FileWork { path: file.path, state, version: None, texts: vec![], mask: was_indexed });
+                return Some(FileWork {
+                    path: file.path,
+                    state,
+                    version: None,
+                    texts: vec![],
+                    mask: was_indexed,
+                });
             }
         };
         let state = FileState { stat, recorded_ns, ..FileState::default() };
         if let Err(reason) = classify(&bytes) {
             let state = FileState { skipped: Some(reason.to_string()), ..state };
-            return Some(FileWork { path: file.path, state, version: None, texts: vec![], mask: was_indexed });
+            return Some(FileWork {
+                path: file.path,
+                state,
+                version: None,
+                texts: vec![],
+                mask: was_indexed,
+            });
         }
         let blob = self.keyring.blob(&bytes);
         if let Some(known) = known.filter(|known| known.blob == Some(blob)) {
@@ -159,14 +171,16 @@ fn stat(file: &std::fs::File) -> std::io::Result<FileStat> {
 }
 
 fn now_ns() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
 /// Groups works until a batch has `chunks` chunks.
-pub fn batches<'a>(
-    works: BoxStream<'a, Result<FileWork, SyncError>>,
+pub(super) fn batches(
+    works: BoxStream<'_, Result<FileWork, SyncError>>,
     chunks: usize,
-) -> impl Stream<Item = Result<Vec<FileWork>, SyncError>> + 'a {
+) -> impl Stream<Item = Result<Vec<FileWork>, SyncError>> {
     futures::stream::unfold(Some(works), move |works| async move {
         let mut works = works?;
         let mut batch = Vec::new();

@@ -20,22 +20,27 @@ use super::{Sync, SyncError};
 use crate::manifest::{FileState, Pending, TreeRow};
 
 /// Files whose vectors are all there.
-pub struct Embedded {
+pub(super) struct Embedded {
     /// The files.
     pub works: Vec<FileWork>,
     /// Vectors that the cluster did not have.
     pub vectors: Vec<Vector>,
     /// How many of them there are.
-    pub embedded: u64,
+    pub made: u64,
     /// Of how many of them the model read only the start.
     pub truncated: u64,
 }
 
 /// A workspace that nothing was published to yet.
-pub fn new_tree(collection: &CollectionInfo, chunker: ChunkerVersion, settings: &str) -> Result<TreeRow, WireError> {
+pub(super) fn new_tree(
+    collection: &CollectionInfo,
+    chunker: ChunkerVersion,
+    settings: &str,
+) -> Result<TreeRow, WireError> {
     let mut workspace = [0u8; 16];
-    getrandom::fill(&mut workspace)
-        .map_err(|error| WireError::new(ErrorCode::Internal, format!("no random numbers from the system: {error}")))?;
+    getrandom::fill(&mut workspace).map_err(|error| {
+        WireError::new(ErrorCode::Internal, format!("no random numbers from the system: {error}"))
+    })?;
     Ok(TreeRow {
         collection: collection.name.clone(),
         collection_id: collection.id,
@@ -51,7 +56,11 @@ pub fn new_tree(collection: &CollectionInfo, chunker: ChunkerVersion, settings: 
 
 impl Sync<'_> {
     /// Asks which vectors of a batch are missing and has them made.
-    pub(super) async fn embed(&self, collection: &CollectionInfo, mut works: Vec<FileWork>) -> Result<Embedded, SyncError> {
+    pub(super) async fn embed(
+        &self,
+        collection: &CollectionInfo,
+        mut works: Vec<FileWork>,
+    ) -> Result<Embedded, SyncError> {
         // Vectors are shared within a group: the same chunk in files of two groups goes to both.
         let mut needed: Vec<(ChunkKey, Slot, &str)> = Vec::new();
         let mut seen = HashSet::new();
@@ -115,9 +124,11 @@ impl Sync<'_> {
             .iter()
             .filter_map(|(key, slot, _)| Some((*key, made.get(key)?.0.clone(), *slot)))
             .collect();
-        works.iter_mut().for_each(|work| work.texts = Vec::new());
+        for work in &mut works {
+            work.texts = Vec::new();
+        }
         let truncated = made.values().filter(|(_, cut)| *cut).count() as u64;
-        Ok(Embedded { works, vectors, embedded: made.len() as u64, truncated })
+        Ok(Embedded { works, vectors, made: made.len() as u64, truncated })
     }
 
     fn texts_a_request(&self) -> usize {
@@ -126,7 +137,7 @@ impl Sync<'_> {
 }
 
 /// Publishes a batch of files.
-pub async fn publish(
+pub(super) async fn publish(
     sync: &Sync<'_>,
     root: &Path,
     tree: &mut TreeRow,
@@ -143,11 +154,12 @@ pub async fn publish(
         }
         states.push((work.path, Some(work.state)));
     }
-    send(sync, root, tree, (collection, pack(collection.generation, &embedded.vectors, entries)), states).await
+    send(sync, root, tree, (collection, pack(collection.generation, &embedded.vectors, entries)), states)
+        .await
 }
 
 /// Takes paths out of the view.
-pub async fn mask(
+pub(super) async fn mask(
     sync: &Sync<'_>,
     root: &Path,
     tree: &mut TreeRow,
@@ -160,9 +172,11 @@ pub async fn mask(
 }
 
 /// Sends a publish again that may not have arrived before the last end of this program.
-pub async fn resend(sync: &Sync<'_>, root: &Path, tree: &mut TreeRow) -> Result<(), SyncError> {
+pub(super) async fn resend(sync: &Sync<'_>, root: &Path, tree: &mut TreeRow) -> Result<(), SyncError> {
     match sync.manifest.pending(root)? {
-        Some(pending) if pending.publish.sequence.0 == tree.sequence.0 + 1 => deliver(sync, root, tree, pending).await,
+        Some(pending) if pending.publish.sequence.0 == tree.sequence.0 + 1 => {
+            deliver(sync, root, tree, pending).await
+        }
         _ => Ok(()),
     }
 }
@@ -196,7 +210,12 @@ async fn send(
     Ok(())
 }
 
-async fn deliver(sync: &Sync<'_>, root: &Path, tree: &mut TreeRow, pending: Pending) -> Result<(), SyncError> {
+async fn deliver(
+    sync: &Sync<'_>,
+    root: &Path,
+    tree: &mut TreeRow,
+    pending: Pending,
+) -> Result<(), SyncError> {
     let written = sync.cluster.ask(&pending.publish).await?;
     tree.sequence = pending.publish.sequence;
     tree.session.merge(&written.session);

@@ -1,5 +1,6 @@
 //! The meta state machine: decides commands over the state, and keeps it in rows.
 
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
@@ -63,9 +64,9 @@ fn decide(
             meta.members.insert(id, member);
         }
         MetaCommand::AddGroup(id, place) => {
-            if !meta.groups.contains_key(&id) {
+            if let Entry::Vacant(new) = meta.groups.entry(id) {
                 rows::put_group(changes, id, &place)?;
-                meta.groups.insert(id, place);
+                new.insert(place);
             }
         }
         MetaCommand::OpenCollection(name, made_with) => match meta.created(&name, made_with) {

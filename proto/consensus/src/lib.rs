@@ -40,4 +40,4 @@ pub use groups::Groups;
 pub use machine::{ApplyContext, Outcome, StateMachine};
 pub use network::{RaftCall, RaftCarrier};
 pub use store::{NodeStore, StoreOptions};
-pub use view::{Changes, DataView, PinnedView};
+pub use view::{Changes, DataView, Pair, PinnedView};

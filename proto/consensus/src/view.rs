@@ -11,6 +11,9 @@ use crate::error::StoreError;
 use crate::keys::{self, DATA_PREFIX_LEN};
 use crate::store::{DATA, Db, NodeStore, bounded};
 
+/// A key without its prefix, and its value.
+pub type Pair = (Vec<u8>, Vec<u8>);
+
 /// The keys of one incarnation of one group. Cheap to clone; every read sees what is applied by then.
 ///
 /// After a snapshot was installed the view of the old incarnation reads as empty: take the new one.
@@ -63,7 +66,7 @@ impl DataView {
     }
 
     /// The last pair whose key starts with `prefix`.
-    pub fn last_with_prefix(&self, prefix: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreError> {
+    pub fn last_with_prefix(&self, prefix: &[u8]) -> Result<Option<Pair>, StoreError> {
         self.reader(None)?.last_with_prefix(prefix)
     }
 
@@ -120,7 +123,7 @@ impl PinnedView<'_> {
     }
 
     /// See [`DataView::last_with_prefix`].
-    pub fn last_with_prefix(&self, prefix: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreError> {
+    pub fn last_with_prefix(&self, prefix: &[u8]) -> Result<Option<Pair>, StoreError> {
         self.reader.last_with_prefix(prefix)
     }
 }
@@ -189,7 +192,7 @@ impl Reader<'_> {
         rows.status().map_err(|source| StoreError::Read { what: ROWS, source })
     }
 
-    fn last_with_prefix(&self, prefix: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreError> {
+    fn last_with_prefix(&self, prefix: &[u8]) -> Result<Option<Pair>, StoreError> {
         let from = self.key(prefix);
         let to = keys::after_prefix(&from);
         let mut rows = self.db.raw_iterator_cf_opt(&self.family, self.options(bounded(from, to)));

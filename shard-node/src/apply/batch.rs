@@ -40,17 +40,20 @@ pub(super) fn prepare(place: &Place<'_>, made_with: Generation, batch: Batch) ->
     batch.validate(made_with.code.width)?;
     let known_generation = place.memory.and_then(|memory| memory.generations.get(&batch.generation));
     if known_generation.is_some_and(|known| known.made_with != made_with) {
-        let message = format!("generation {} of the collection is made with another model or code", batch.generation);
+        let message =
+            format!("generation {} of the collection is made with another model or code", batch.generation);
         return Err(WireError::new(ErrorCode::BadRequest, message).into());
     }
-    let mut row = GenerationRow { made_with, next_vector: known_generation.map_or(0, |known| known.next_vector) };
+    let mut row =
+        GenerationRow { made_with, next_vector: known_generation.map_or(0, |known| known.next_vector) };
 
     let needed = batch.entries.iter().flat_map(|entry| match entry {
         Entry::Put(version) => version.chunks.keys.as_chunks::<32>().0,
         Entry::Mask(_) => &[],
     });
     let offered: Vec<(ChunkKey, &[u8])> = batch.vectors.iter(made_with.code.width).collect();
-    let mut asked: Vec<ChunkKey> = offered.iter().map(|(key, _)| *key).chain(needed.map(|key| ChunkKey(*key))).collect();
+    let mut asked: Vec<ChunkKey> =
+        offered.iter().map(|(key, _)| *key).chain(needed.map(|key| ChunkKey(*key))).collect();
     asked.sort_unstable();
     asked.dedup();
     let mut known = stored_vectors(place.view, place.collection, batch.generation, &asked)?;
@@ -61,13 +64,16 @@ pub(super) fn prepare(place: &Place<'_>, made_with: Generation, batch: Batch) ->
             continue;
         }
         let vector = row.next_vector;
-        row.next_vector = vector.checked_add(1).ok_or_else(|| broken("a group has used all its vector numbers"))?;
+        row.next_vector =
+            vector.checked_add(1).ok_or_else(|| broken("a group has used all its vector numbers"))?;
         known.insert(key, vector);
         new_vectors.push((vector, key, code.to_vec()));
     }
-    let missing: Vec<u8> = asked.iter().filter(|key| !known.contains_key(key)).flat_map(|key| key.0).collect();
+    let missing: Vec<u8> =
+        asked.iter().filter(|key| !known.contains_key(key)).flat_map(|key| key.0).collect();
     if !missing.is_empty() {
-        let message = format!("{} vectors that the entries need are not here; send them too", missing.len() / 32);
+        let message =
+            format!("{} vectors that the entries need are not here; send them too", missing.len() / 32);
         return Err(WireError { keys: missing, ..WireError::new(ErrorCode::MissingKeys, message) }.into());
     }
     Ok(Prepared { generation: batch.generation, row, new_vectors, known, entries: batch.entries })
@@ -80,7 +86,8 @@ pub(super) fn stored_vectors(
     generation: GenerationId,
     chunk_keys: &[ChunkKey],
 ) -> Result<HashMap<ChunkKey, u32>, MachineError> {
-    let row_keys: Vec<_> = chunk_keys.iter().map(|key| keys::chunk_key(collection, generation, key)).collect();
+    let row_keys: Vec<_> =
+        chunk_keys.iter().map(|key| keys::chunk_key(collection, generation, key)).collect();
     let found = view.get_many(&row_keys)?;
     let mut known = HashMap::with_capacity(chunk_keys.len());
     for (key, row) in chunk_keys.iter().zip(found) {
@@ -143,11 +150,15 @@ impl Prepared {
                 *number
             } else {
                 let number = next_file;
-                next_file = number.checked_add(1).ok_or_else(|| broken("a group has used all its file numbers"))?;
+                next_file =
+                    number.checked_add(1).ok_or_else(|| broken("a group has used all its file numbers"))?;
                 let vectors = version.chunks.keys.as_chunks::<32>().0.iter();
                 let vectors = vectors.filter_map(|key| self.known.get(&ChunkKey(*key)).copied()).collect();
                 let row = FileRow::new(version.clone(), generation, vectors);
-                changes.put(&keys::file(collection, number), &rows::encode("file version", &row).map_err(broken)?);
+                changes.put(
+                    &keys::file(collection, number),
+                    &rows::encode("file version", &row).map_err(broken)?,
+                );
                 changes.put(&keys::identity(collection, &identity), &number.to_be_bytes());
                 effect.files.push((number, Arc::new(row)));
                 numbered.insert(identity, number);

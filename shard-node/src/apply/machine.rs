@@ -56,7 +56,12 @@ impl GroupMachine {
         self.memory.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn decide(&self, view: &DataView, command: Command, changes: &mut Changes<'_>) -> Result<Effect, Refusal> {
+    fn decide(
+        &self,
+        view: &DataView,
+        command: Command,
+        changes: &mut Changes<'_>,
+    ) -> Result<Effect, Refusal> {
         match command {
             Command::Publish { collection, made_with, publisher, workspace, sequence, batch } => {
                 let step = View::Workspace { id: workspace, sequence };
@@ -75,7 +80,13 @@ impl GroupMachine {
         }
     }
 
-    fn publish(&self, write: &Write<'_>, step: View, batch: Batch, changes: &mut Changes<'_>) -> Result<Effect, Refusal> {
+    fn publish(
+        &self,
+        write: &Write<'_>,
+        step: View,
+        batch: Batch,
+        changes: &mut Changes<'_>,
+    ) -> Result<Effect, Refusal> {
         let View::Workspace { sequence, .. } = step else { return Ok(Effect::default()) };
         let memory = self.read();
         let memory = memory.collection(write.collection);
@@ -116,7 +127,11 @@ impl GroupMachine {
             return Ok(Effect { collection: write.collection, ..Effect::default() });
         }
         if batch.entries.iter().any(|entry| matches!(entry, Entry::Mask(_))) {
-            return Err(WireError::new(ErrorCode::BadRequest, "a revision is staged from files; it has no masks").into());
+            return Err(WireError::new(
+                ErrorCode::BadRequest,
+                "a revision is staged from files; it has no masks",
+            )
+            .into());
         }
         let place = Place { view: write.view, collection: write.collection, memory, key };
         let files = known.map(|view| Arc::clone(&view.files)).unwrap_or_default();
@@ -137,17 +152,24 @@ impl GroupMachine {
     ) -> Result<Effect, Refusal> {
         let memory = self.read();
         let key = ViewKey::of(View::Revision(revision));
-        let known = memory.collection(collection).and_then(|memory| memory.views.get(&key).map(|view| (memory, view)));
+        let known = memory
+            .collection(collection)
+            .and_then(|memory| memory.views.get(&key).map(|view| (memory, view)));
         slots.retain(|slot| slot.files > 0);
         slots.sort_unstable_by_key(|slot| slot.slot);
         let mut hasher = blake3::Hasher::new();
         for seal in &slots {
-            hasher.update(&seal.slot.0.to_le_bytes()).update(&seal.files.to_le_bytes()).update(&seal.digest.0);
+            hasher
+                .update(&seal.slot.0.to_le_bytes())
+                .update(&seal.files.to_le_bytes())
+                .update(&seal.digest.0);
         }
         let with = *hasher.finalize().as_bytes();
 
         let row = match known {
-            Some((_, row)) if row.sealed == Some(with) => return Ok(Effect { collection, ..Effect::default() }),
+            Some((_, row)) if row.sealed == Some(with) => {
+                return Ok(Effect { collection, ..Effect::default() });
+            }
             Some((_, row)) if row.sealed.is_some() => {
                 let message = "the revision is sealed with other contents; a revision never changes";
                 return Err(WireError::new(ErrorCode::BadRequest, message).into());
@@ -159,12 +181,14 @@ impl GroupMachine {
         if let Some((memory, row)) = known {
             for file in row.files.iter().filter_map(|number| memory.file(number)) {
                 let slot = slot_of(&file.path);
-                let seal = held.entry(slot).or_insert(SlotSeal { slot, files: 0, digest: SlotDigest([0; 32]) });
+                let seal =
+                    held.entry(slot).or_insert(SlotSeal { slot, files: 0, digest: SlotDigest([0; 32]) });
                 seal.add(&file.path, &file.blob);
             }
         }
         if !held.into_values().eq(slots) {
-            let message = "the files staged here are not those of the seal; stage the missing ones and seal again";
+            let message =
+                "the files staged here are not those of the seal; stage the missing ones and seal again";
             return Err(WireError::new(ErrorCode::NotFound, message).into());
         }
         let row = ViewMemory { sealed: Some(with), ..row };
@@ -212,8 +236,11 @@ impl StateMachine for GroupMachine {
         let Some(effect) = effect else { return };
         let mut memory = self.memory.write().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = memory.follow(effect) {
-            // The rows are right; only this process's cache is not.
+            // The rows are right; only this process's cache is not, and what it lacks must not go unsaid.
             tracing::error!(%index, %error, "memory could not follow a command; restart this node");
+            memory.poison(format!(
+                "this replica's memory stopped at log index {index}: {error}; restart the node"
+            ));
         }
     }
 }

@@ -103,6 +103,7 @@ impl CollectionMemory {
 #[derive(Debug, Default)]
 pub struct Memory {
     collections: HashMap<CollectionId, CollectionMemory>,
+    poisoned: Option<String>,
 }
 
 /// The change of memory that belongs to one command.
@@ -117,6 +118,15 @@ pub struct Effect {
 }
 
 impl Memory {
+    /// Why nothing may be read from it, if so.
+    pub fn poisoned(&self) -> Option<&str> {
+        self.poisoned.as_deref()
+    }
+
+    pub(crate) fn poison(&mut self, reason: String) {
+        self.poisoned.get_or_insert(reason);
+    }
+
     /// A collection, where the group holds something of it.
     pub fn collection(&self, id: CollectionId) -> Option<&CollectionMemory> {
         self.collections.get(&id)
@@ -133,7 +143,9 @@ impl Memory {
         if let Some((id, row)) = effect.generation {
             let generation = match collection.generations.entry(id) {
                 std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
-                std::collections::hash_map::Entry::Vacant(new) => new.insert(GenerationMemory::new(row.made_with)?),
+                std::collections::hash_map::Entry::Vacant(new) => {
+                    new.insert(GenerationMemory::new(row.made_with)?)
+                }
             };
             generation.next_vector = row.next_vector;
             for (vector, code) in &effect.vectors {
@@ -175,11 +187,10 @@ impl Memory {
         })?;
         each(view, keys::CODES, |key, value| {
             let generation_id = generation_of(key)?;
-            let generation = memory
-                .part(key)?
-                .generations
-                .get_mut(&generation_id)
-                .ok_or_else(|| broken(format!("a code of generation {generation_id}, which has no row")))?;
+            let generation =
+                memory.part(key)?.generations.get_mut(&generation_id).ok_or_else(|| {
+                    broken(format!("a code of generation {generation_id}, which has no row"))
+                })?;
             let code = value.get(1..).unwrap_or_default();
             bytes_to_words(code, generation.made_with.code.width).map_err(broken)?;
             generation.arena.push_bytes(number_of(key)?, code).map_err(broken)

@@ -17,8 +17,8 @@ use sextant_proto::code::{CodeSpec, CodeWidth, Generation, QueryVector};
 use sextant_proto::coordinator::SlotSeal;
 use sextant_proto::error::{ErrorCode, WireError};
 use sextant_proto::ids::{
-    BlobId, ChunkKey, ChunkerVersion, CollectionId, GenerationId, GroupId, ModelFingerprint, NodeId, RevisionId,
-    Sequence, SlotDigest, TextHash, WorkspaceId,
+    BlobId, ChunkKey, ChunkerVersion, CollectionId, GenerationId, GroupId, ModelFingerprint, NodeId,
+    RevisionId, Sequence, SlotDigest, TextHash, WorkspaceId,
 };
 use sextant_proto::publish::{Batch, Entry, VectorColumns};
 use sextant_proto::search::Filter;
@@ -36,7 +36,12 @@ const WORKSPACE: WorkspaceId = WorkspaceId([7; 16]);
 struct Nowhere;
 
 impl RaftCarrier for Nowhere {
-    fn send(&self, target: NodeId, _: GroupId, _: RaftCall) -> BoxFuture<'static, Result<Bytes, CarrierError>> {
+    fn send(
+        &self,
+        target: NodeId,
+        _: GroupId,
+        _: RaftCall,
+    ) -> BoxFuture<'static, Result<Bytes, CarrierError>> {
         async move { Err(CarrierError::Unreachable(target, "there is one node".into())) }.boxed()
     }
 }
@@ -92,7 +97,9 @@ fn file(path: &str, words: &[u64]) -> FileVersion {
 
 fn vectors(words: &[u64]) -> VectorColumns {
     let mut columns = VectorColumns::default();
-    words.iter().for_each(|word| columns.push(key(*word), &word.to_le_bytes(), slot_of("x")));
+    for word in words {
+        columns.push(key(*word), &word.to_le_bytes(), slot_of("x"));
+    }
     columns
 }
 
@@ -122,7 +129,12 @@ fn at(sequence: u64) -> View {
 }
 
 /// Paths and first bytes of the hits nearest to `word` in a view.
-fn find(group: &Group<GroupMachine>, view: View, word: u64, filter: Filter) -> Result<Vec<(String, u32)>, ErrorCode> {
+fn find(
+    group: &Group<GroupMachine>,
+    view: View,
+    word: u64,
+    filter: Filter,
+) -> Result<Vec<(String, u32)>, ErrorCode> {
     let floats: Vec<f32> = (0..64).map(|bit| if word >> bit & 1 == 1 { 0.125 } else { -0.125 }).collect();
     let request = ShardSearch {
         target: Target { group: GroupId(1), collection: COLLECTION, map_version: 1 },

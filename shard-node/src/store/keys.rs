@@ -164,7 +164,10 @@ mod tests {
         let (collection, generation) = (CollectionId(7), GenerationId(3));
         let mut keys: Vec<_> = [300, 2, 70_000].map(|vector| code(collection, generation, vector)).to_vec();
         keys.sort();
-        assert_eq!(keys.iter().map(|key| number_of(key)).collect::<Vec<_>>(), [Some(2), Some(300), Some(70_000)]);
+        assert_eq!(
+            keys.iter().map(|key| number_of(key)).collect::<Vec<_>>(),
+            [Some(2), Some(300), Some(70_000)]
+        );
         assert_eq!(collection_of(&keys[0]), Some(collection));
         assert_eq!(generation_of(&keys[0]), Some(generation));
     }
@@ -182,10 +185,14 @@ mod tests {
     #[test]
     fn the_layout_is_frozen() {
         let hex = |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        assert_eq!(hex(code(CollectionId(1), GenerationId(2), 3)), "63000000000000000100000002".to_owned() + "00000003");
+        assert_eq!(
+            hex(code(CollectionId(1), GenerationId(2), 3)),
+            "63000000000000000100000002".to_owned() + "00000003"
+        );
         assert_eq!(hex(file(CollectionId(1), 258)), "66000000000000000100000102");
         let view_key = ViewKey::of(View::Workspace { id: WorkspaceId([1; 16]), sequence: Sequence(5) });
-        let expected = "70".to_owned() + "0000000000000001" + "02" + &"01".repeat(16) + &"00".repeat(16) + "612f62";
+        let expected =
+            "70".to_owned() + "0000000000000001" + "02" + &"01".repeat(16) + &"00".repeat(16) + "612f62";
         assert_eq!(hex(path(CollectionId(1), view_key, "a/b")), expected);
     }
 }

@@ -18,7 +18,9 @@ pub const FORMAT: u8 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
     /// Written by a later program.
-    #[error("a {what} row has format {found}; this program reads up to {FORMAT}: start the newer version again")]
+    #[error(
+        "a {what} row has format {found}; this program reads up to {FORMAT}: start the newer version again"
+    )]
     Newer {
         /// Kind of row.
         what: &'static str,
@@ -26,7 +28,9 @@ pub enum RowError {
         found: u8,
     },
     /// Not the bytes that were written.
-    #[error("a {what} row is damaged ({reason}): remove this replica's folder and let it be filled from the others")]
+    #[error(
+        "a {what} row is damaged ({reason}): remove this replica's folder and let it be filled from the others"
+    )]
     Damaged {
         /// Kind of row.
         what: &'static str,
@@ -111,7 +115,9 @@ impl FileRow {
 
     /// Keyed hash of a chunk's bytes.
     pub fn text_hash(&self, ordinal: usize) -> Option<TextHash> {
-        self.text_hashes.get(ordinal * TextHash::LEN..(ordinal + 1) * TextHash::LEN).and_then(TextHash::from_slice)
+        self.text_hashes
+            .get(ordinal * TextHash::LEN..(ordinal + 1) * TextHash::LEN)
+            .and_then(TextHash::from_slice)
     }
 
     /// Whether every column has one entry a chunk.
@@ -171,7 +177,12 @@ impl ViewRow {
             Some((sequence, files)) => Some((sequence, Arc::new(bitmap(&files)?))),
             None => None,
         };
-        Ok(Self { sequence: row.sequence, files: Arc::new(bitmap(&row.files)?), previous, sealed: row.sealed })
+        Ok(Self {
+            sequence: row.sequence,
+            files: Arc::new(bitmap(&row.files)?),
+            previous,
+            sealed: row.sealed,
+        })
     }
 }
 
@@ -184,7 +195,8 @@ fn bitmap_bytes(bitmap: &RoaringBitmap) -> Result<Vec<u8>, RowError> {
 }
 
 fn bitmap(bytes: &[u8]) -> Result<RoaringBitmap, RowError> {
-    RoaringBitmap::deserialize_from(bytes).map_err(|error| RowError::Damaged { what: "view", reason: error.to_string() })
+    RoaringBitmap::deserialize_from(bytes)
+        .map_err(|error| RowError::Damaged { what: "view", reason: error.to_string() })
 }
 
 /// Version, then MessagePack with field names.
@@ -208,10 +220,10 @@ pub fn decode<T: DeserializeOwned>(what: &'static str, bytes: &[u8]) -> Result<T
 
 /// The number of a 4-byte row.
 pub fn number(what: &'static str, bytes: &[u8]) -> Result<u32, RowError> {
-    bytes
-        .try_into()
-        .map(u32::from_be_bytes)
-        .map_err(|_| RowError::Damaged { what, reason: format!("{} bytes where a number has 4", bytes.len()) })
+    bytes.try_into().map(u32::from_be_bytes).map_err(|_| RowError::Damaged {
+        what,
+        reason: format!("{} bytes where a number has 4", bytes.len()),
+    })
 }
 
 #[cfg(test)]

@@ -150,12 +150,12 @@ mod tests {
         }
 
         #[test]
-        fn a_flipped_bit_is_seen(payload in proptest::collection::vec(any::<u8>(), 1..200), at: usize, bit in 0..8) {
+        fn a_flipped_bit_is_seen(payload in proptest::collection::vec(any::<u8>(), 1..200), at: usize, bit in 0..8_u32) {
             let frame = Frame::new(7, Bytes::from(payload.clone()));
             prop_assert!(frame.is_intact());
             let mut damaged = payload;
             let at = at % damaged.len();
-            damaged[at] ^= 1 << bit;
+            damaged[at] ^= 1_u8 << bit;
             let moved = Frame { index: 8, ..frame.clone() };
             prop_assert!(!moved.is_intact());
             let damaged = Frame { payload: Bytes::from(damaged), ..frame };
