@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::diff::diff;
 use crate::key::Keyring;
 use crate::manifest::{Manifest, ManifestError};
+use crate::rank::rank;
 use crate::report::{Answer, IndexReport, Progress, StatusReport, TreeStatus};
 use crate::search::{self, Question};
 use crate::sync::{Sync, SyncError};
@@ -171,8 +172,14 @@ impl Agent {
         let collection = self.collection(place, false).await?;
         let no_tree = || WireError::new(ErrorCode::NotFound, "the tree is not indexed");
         let tree = self.manifest.tree(&place.root)?.ok_or_else(no_tree)?;
-        let question =
-            Question { query, prefix: &place.prefix, options, tree: &tree, collection: &collection };
+        let question = Question {
+            query,
+            prefix: &place.prefix,
+            options,
+            tree: &tree,
+            collection: &collection,
+            max_file_bytes: self.config.max_file_bytes,
+        };
         let (reply, scores, mut timing) = search::ask(&self.cluster, &self.model, &question).await?;
         let mut warnings = Vec::new();
         if !reply.coverage.is_complete() {
@@ -180,7 +187,8 @@ impl Agent {
             warnings.push(format!("the answer is partial: no reply from group {}", missing.join(", ")));
         }
         let located = Instant::now();
-        let hits = reply.hits.into_iter().zip(scores).collect();
+        let mut hits = rank(query, reply.hits.into_iter().zip(scores).collect());
+        hits.truncate(options.limit as usize);
         let (hits, bad_coordinates) = search::locate_all(&place.root, &self.keyring, &question, hits)?;
         timing.snippets = located.elapsed().as_secs_f64();
         if bad_coordinates > 0 {

@@ -10,6 +10,7 @@ pub mod diff;
 pub mod embedded;
 pub mod key;
 pub mod manifest;
+pub mod rank;
 pub mod report;
 pub mod search;
 pub mod snippet;

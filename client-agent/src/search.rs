@@ -7,12 +7,14 @@ use sextant_proto::coordinator::{CollectionInfo, Search, SearchReply};
 use sextant_proto::embed::ModelCard;
 use sextant_proto::error::WireError;
 use sextant_proto::ids::TextHash;
+use sextant_proto::limits::MAX_LIMIT;
 use sextant_proto::search::{Filter, Hit};
 use sextant_proto::view::View;
 
 use crate::cluster::Cluster;
 use crate::key::Keyring;
 use crate::manifest::TreeRow;
+use crate::rank::{CANDIDATES_A_HIT, LEAST_CANDIDATES};
 use crate::report::{Found, Timing};
 use crate::snippet::{Coordinates, LocateOptions, SnippetState, locate};
 use crate::walk::Root;
@@ -48,6 +50,13 @@ pub struct Question<'a> {
     pub tree: &'a TreeRow,
     /// Its collection.
     pub collection: &'a CollectionInfo,
+    /// Largest file that was indexed, bytes; nothing beyond it is read for a snippet.
+    pub max_file_bytes: u64,
+}
+
+/// How many candidates the last order chooses from.
+fn candidates(limit: u32) -> u32 {
+    limit.saturating_mul(CANDIDATES_A_HIT).max(LEAST_CANDIDATES).min(MAX_LIMIT)
 }
 
 /// Embeds the question and asks the cluster. Returns the reply with a score for each hit, and where the time went.
@@ -63,7 +72,7 @@ pub async fn ask(
         collection: question.collection.id,
         view: View::Workspace { id: question.tree.workspace, sequence: question.tree.sequence },
         queries: vec![query.clone()],
-        limit: question.options.limit,
+        limit: candidates(question.options.limit),
         oversample: 0,
         filter: Filter {
             languages: question.options.languages.clone(),
@@ -91,6 +100,7 @@ pub fn locate_all(
     let root = Root::open(root)?;
     let hash = |bytes: &[u8]| keyring.text(bytes).0;
     let revision = question.tree.revision.map(|revision| revision.to_string()).unwrap_or_default();
+    let options = LocateOptions { file_cap_bytes: question.max_file_bytes, ..LocateOptions::default() };
     let mut bad = 0;
     let mut all = Vec::with_capacity(hits.len());
     for (hit, score) in hits {
@@ -103,7 +113,7 @@ pub fn locate_all(
             end_line: hit.end_line,
             text_hash,
         };
-        let Ok(located) = locate(&root, &at, &LocateOptions::default(), &hash) else {
+        let Ok(located) = locate(&root, &at, &options, &hash) else {
             bad += 1;
             continue;
         };

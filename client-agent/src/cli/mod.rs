@@ -226,7 +226,8 @@ mod tests {
 
     #[test]
     fn each_form_is_its_own() {
-        let two = answer_of(vec![hit("x", (1, 1), Some("a")), hit("y", (2, 2), None)]);
+        let mut two = answer_of(vec![hit("x", (1, 1), Some("a")), hit("y", (2, 2), None)]);
+        two.root = std::env::current_dir().expect("current folder");
         let lines = shown(&two, &["--jsonl"]);
         assert_eq!(lines.lines().filter(|line| line.starts_with("{\"path\":")).count(), 2);
         assert!(shown(&two, &["--json"]).starts_with("{\"query\":\"q\","));
