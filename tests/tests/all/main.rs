@@ -1,3 +1,4 @@
 //! The one test binary of the whole: each module a subject.
 
+mod e2e;
 mod tidy;
