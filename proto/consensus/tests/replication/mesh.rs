@@ -131,7 +131,7 @@ impl Mesh {
 
 /// Far beyond what anything here takes, also on a busy machine.
 pub(crate) fn deadline() -> Instant {
-    Instant::now() + Duration::from_secs(60)
+    Instant::now() + Duration::from_mins(1)
 }
 
 /// Polls until `condition` holds.
