@@ -104,7 +104,10 @@ impl Agent {
         let dir = &config.data_dir;
         let client_dir = dir.join("client");
         make_private(dir)?;
-        make_private(&client_dir)?;
+        // Vectors give away much of the text they stand for, so the servers' folders are as private as the client's.
+        for name in ["client", "shard", "coordinator"] {
+            make_private(&dir.join(name))?;
+        }
         let lock = lock(&dir.join("lock"), progress).await?;
         let manifest = Manifest::open(&client_dir.join("manifest.redb"))?;
         let keyring = Keyring::new(&crate::embedded::org_key(dir)?);
@@ -154,8 +157,11 @@ impl Agent {
         }
         let refresh = started.elapsed().as_secs_f64();
         let answer = match self.ask(query, &place, options).await {
-            // The cluster has lost what the manifest says it holds: publish it again, then ask again.
-            Err(AgentError::Cluster(error)) if error.code == ErrorCode::NotFound => {
+            // The cluster has lost what the manifest says it holds (a replica that stays behind was asked several
+            // times by now): publish it again, then ask again.
+            Err(AgentError::Cluster(error))
+                if matches!(error.code, ErrorCode::NotFound | ErrorCode::Behind) =>
+            {
                 self.forget(&place)?;
                 warnings = self.refresh(&place, progress).await?.warnings;
                 self.ask(query, &place, options).await

@@ -112,7 +112,16 @@ impl Embedded {
         let coordinator =
             Coordinator::start(coordinator_config, &identity(Role::Coordinator, "coordinator")?).await?;
         let options = ServerOptions { org_key: Some(key), ..ServerOptions::default() };
-        let embed = Arc::new(model.await.map_err(|error| EmbeddedError::Task(error.to_string()))??);
+        let model = model.await.map_err(|error| EmbeddedError::Task(error.to_string()));
+        let embed = match model.and_then(|opened| Ok(opened?)) {
+            Ok(model) => Arc::new(model),
+            Err(error) => {
+                // Stopped in order: nodes that are dropped instead complain in the log, beside the error that counts.
+                coordinator.shutdown(DRAIN).await;
+                shard.shutdown(DRAIN).await;
+                return Err(error);
+            }
+        };
         let embed = Server::bind(loopback, &identity(Role::Embed, "embed")?, embed.routes(), options)?;
 
         let options = ClientOptions { org_key: Some(key), ..ClientOptions::default() };

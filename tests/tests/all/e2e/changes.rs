@@ -155,7 +155,7 @@ fn a_hit_says_what_became_of_its_text() {
 
     let edited = body(2).replace("right\n", "left\n").replace("+ right", "- right");
     sandbox.write(&name(2), format!("{edited}\n"));
-    assert_eq!(fields(&stale(2)), ("edited".into(), 1, format!("{edited}\n").trim_end().into()));
+    assert_eq!(fields(&stale(2)), ("edited".into(), 1, format!("{edited}\n").into()));
 
     fs::remove_file(sandbox.tree().join(name(3))).expect("removed");
     let missing = stale(3);

@@ -85,11 +85,11 @@ fn a_file_far_over_the_usual_size_has_its_text_shown_to_the_end() {
     sandbox.configure("backend = \"fake\"\nmax_file_bytes = 4194304\n");
     let mut source = "x = 1  # filler\n".repeat(80_000);
     assert!(source.len() > 1 << 20);
-    source.push_str("\n\ndef pangolin():\n    return 'at the very end'\n");
+    source.push_str(&"    return pangolin(scales) + pangolin(tongue)\n".repeat(60));
     sandbox.write("large.py", &source);
     let report = sandbox.index();
     assert_eq!(number(&report, "files"), 1, "{report}");
-    let told = sandbox.run(&["search", "--jsonl", "def pangolin return at the very end", "-k", "1"]);
+    let told = sandbox.run(&["search", "--jsonl", "return pangolin scales pangolin tongue", "-k", "1"]);
     assert_eq!((told.code, told.err.as_str()), (Some(0), ""), "{told:?}");
     let hits = told.hits();
     assert!(text(&hits[0], "snippet").contains("pangolin"), "{told:?}");
