@@ -56,7 +56,7 @@ pub struct Question<'a> {
 
 /// How many candidates the last order chooses from.
 fn candidates(limit: u32) -> u32 {
-    limit.saturating_mul(CANDIDATES_A_HIT).max(LEAST_CANDIDATES).min(MAX_LIMIT)
+    limit.saturating_mul(CANDIDATES_A_HIT).clamp(LEAST_CANDIDATES, MAX_LIMIT)
 }
 
 /// Embeds the question and asks the cluster. Returns the reply with a score for each hit, and where the time went.
