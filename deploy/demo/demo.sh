@@ -7,8 +7,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here/../.."
 
-cargo build --release --locked --package sextant-client
-sextant=${CARGO_TARGET_DIR:-target}/release/sextant
+cargo build --release --locked --package sextant-client --package sextant-tests
+programs=${CARGO_TARGET_DIR:-target}/release
 
 # The folder where cargo unpacked a dependency's sources.
 sources_of() {
@@ -25,14 +25,13 @@ else
     repository=$(sources_of rustls)
 fi
 
+if [[ -z ${REPO:-} && -z ${QUERY:-} ]]; then
+    exec "$programs/sextant-eval" demo --repo "$repository" --questions "$here/questions.jsonl"
+fi
+
 # The demo keeps its own index, so that it starts from nothing each time.
 data=$(mktemp -d)
 trap 'rm -rf "$data"' EXIT
 export SEXTANT_DATA_DIR=$data
-
-"$sextant" index "$repository"
-if [[ -n ${QUERY:-} ]]; then
-    "$sextant" search "$QUERY" "$repository"
-else
-    python3 "$here/run.py" "$sextant" "$repository"
-fi
+"$programs/sextant" index "$repository"
+"$programs/sextant" search "$QUERY" "$repository"

@@ -45,14 +45,14 @@ pub(crate) struct Pending {
     projection: Arc<Projection>,
     cancelled: Cancelled,
     collected: Mutex<Collected>,
-    /// Held until the last text of the request is gone.
-    _slots: Slots,
 }
 
 #[derive(Debug)]
 struct Collected {
     reply: EmbedReply,
     left: usize,
+    /// Held until the reply goes out, or until the last text of a cancelled request is gone.
+    slots: Option<Slots>,
     sender: Option<oneshot::Sender<Result<EmbedReply, WireError>>>,
 }
 
@@ -84,8 +84,9 @@ pub(crate) fn start(
         truncated: texts.iter().map(|text| u8::from(text.truncated)).collect(),
         tokens: texts.iter().map(|text| text.ids.len() as u64).sum(),
     };
-    let collected = Mutex::new(Collected { reply, left: texts.len(), sender: Some(sender) });
-    let pending = Arc::new(Pending { lane, projection, cancelled, collected, _slots: slots });
+    let collected =
+        Mutex::new(Collected { reply, left: texts.len(), slots: Some(slots), sender: Some(sender) });
+    let pending = Arc::new(Pending { lane, projection, cancelled, collected });
     let items = texts
         .into_iter()
         .enumerate()
@@ -121,6 +122,8 @@ impl Item {
         {
             let empty = EmbedReply { codes: vec![], floats: vec![], truncated: vec![], tokens: 0 };
             let reply = std::mem::replace(&mut collected.reply, empty);
+            // Before the reply, so that a caller who has it finds the lane free.
+            collected.slots = None;
             // The other side may be gone; then nobody misses the reply.
             let _ = sender.send(Ok(reply));
         }

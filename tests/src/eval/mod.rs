@@ -1,0 +1,37 @@
+//! `sextant-eval`: measures the product on real repositories, in this process, with the model that users have.
+//!
+//! It knows files of questions and of right answers; it must not know how anything is ranked.
+
+pub mod demo;
+pub mod measures;
+pub mod retrieval;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use sextant_client::agent::Agent;
+use sextant_client::config::{Config, RawConfig, Surroundings};
+use sextant_client::report::Silent;
+
+/// An agent over `data_dir`, or over a folder that goes with the returned guard.
+pub async fn agent(data_dir: Option<&Path>) -> anyhow::Result<(Agent, Option<tempfile::TempDir>)> {
+    let (dir, guard): (PathBuf, _) = match data_dir {
+        Some(dir) => (dir.to_owned(), None),
+        None => {
+            let guard = tempfile::tempdir().context("a temporary folder for the index")?;
+            (guard.path().to_owned(), Some(guard))
+        }
+    };
+    let flags = RawConfig { data_dir: Some(dir), ..RawConfig::default() };
+    let config = Config::load(flags, None, &Surroundings::of_process()?)?;
+    Ok((Agent::open(&config, &Silent).await?, guard))
+}
+
+/// Writes `value` to `file`, where one was named.
+pub fn write_json(file: Option<&Path>, value: &serde_json::Value) -> anyhow::Result<()> {
+    match file {
+        Some(file) => std::fs::write(file, serde_json::to_string_pretty(value)? + "\n")
+            .with_context(|| format!("{} cannot be written", file.display())),
+        None => Ok(()),
+    }
+}
