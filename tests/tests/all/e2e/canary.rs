@@ -175,7 +175,10 @@ fn servers_can_neither_confirm_a_guess_nor_issue_certificates() {
     logged(&sandbox, &["search", &question]);
     let key = fs::read(sandbox.data().join("client/org.key")).expect("the organisation key");
     assert_eq!(key.len(), 32);
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let hex = |bytes: &[u8]| -> String {
+        let digit = |n: u8| char::from_digit(n.into(), 16).expect("below 16");
+        bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    };
     let authority = fs::read_to_string(sandbox.data().join("org/ca.key")).expect("the authority's key");
     let authority: String = authority.lines().filter(|line| !line.starts_with("-----")).collect();
     let mut secrets = vec![key.clone(), hex(&key).into_bytes(), authority.into_bytes()];

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::sandbox::{Model, Sandbox, files_below, number, text};
+use super::sandbox::{Model, Sandbox, files_below, line_at, number, text};
 
 /// A question and the file that answers it, with its language and what its first chunk is.
 const QUESTIONS: &[(&str, &str, &str)] = &[
@@ -91,10 +91,9 @@ fn check_text(sandbox: &Sandbox, hit: &serde_json::Value) {
     let bytes = sandbox.read(text(hit, "path"));
     let (start, end) = (number(hit, "start_byte") as usize, number(hit, "end_byte") as usize);
     assert_eq!(text(hit, "snippet").as_bytes(), &bytes[start..end], "{hit}");
-    let line_at = |at: usize| 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count() as u64;
     assert_eq!(
         (number(hit, "start_line"), number(hit, "end_line")),
-        (line_at(start), line_at(end - 1)),
+        (line_at(&bytes, start), line_at(&bytes, end - 1)),
         "{hit}"
     );
     assert_eq!(text(hit, "state"), "exact");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::sandbox::{Model, Sandbox, number, text};
+use super::sandbox::{Model, Sandbox, line_at, number, text};
 
 /// Kotlin as a Windows editor saves it: a mark at the start, two bytes a line end, none at the end, and letters of two,
 /// three and four bytes.
@@ -36,9 +36,8 @@ fn check_cover(bytes: &[u8], chunks: &[Value]) {
         assert!(bytes[at..start].iter().all(u8::is_ascii_whitespace), "a gap before {chunk}");
         assert_eq!(text(chunk, "snippet").as_bytes(), &bytes[start..end]);
         assert_eq!(text(chunk, "state"), "exact");
-        let line_at = |at: usize| 1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count() as u64;
         let lines = (number(chunk, "start_line"), number(chunk, "end_line"));
-        assert_eq!(lines, (line_at(start), line_at(end - 1)), "{chunk}");
+        assert_eq!(lines, (line_at(bytes, start), line_at(bytes, end - 1)), "{chunk}");
         at = end;
     }
     assert!(bytes[at..].iter().all(u8::is_ascii_whitespace), "a rest after the last chunk");

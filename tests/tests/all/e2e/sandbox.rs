@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::binary;
 
 /// No command of a test takes longer, also on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 /// Pause between two looks at what a test waits for.
 const POLL: Duration = Duration::from_millis(5);
 
@@ -231,6 +231,11 @@ pub(super) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 /// A field that is a whole number.
 pub(super) fn number(value: &Value, field: &str) -> u64 {
     value[field].as_u64().unwrap_or_else(|| panic!("no number `{field}` in {value}"))
+}
+
+/// Line, from 1, of the byte at `at`.
+pub(super) fn line_at(bytes: &[u8], at: usize) -> u64 {
+    bytes[..at].split(|byte| *byte == b'\n').count() as u64
 }
 
 /// Reasons of the skipped files of an index's report, by path.
