@@ -30,6 +30,8 @@ const LEAST_NEAR: f64 = 0.7;
 const TIMED: usize = 50;
 /// Texts that show the embedder's own rate.
 const RATE_TEXTS: usize = 400;
+/// Texts that go to it in one request; few, so that the last request leaves no session idle for long.
+const TEXTS_A_REQUEST: usize = 8;
 
 /// What is shown.
 #[derive(Debug, Args)]
@@ -61,9 +63,13 @@ pub async fn run(args: &DemoArgs, out: &mut dyn Write) -> anyhow::Result<bool> {
         .map(serde_json::from_str)
         .collect::<Result<_, _>>()?;
     let (agent, _guard) = super::agent(None).await?;
+    // Before and after, so that a machine that grows slower or faster meanwhile does not decide the comparison.
+    let sample = spread(texts(&args.repo)?, RATE_TEXTS);
+    let before = own_rate(&agent, &sample).await?;
     let report = agent.index(&args.repo, &Silent).await?;
     let rate = report.embedded as f64 / report.seconds;
-    let own = own_rate(&agent, &args.repo).await?;
+    let after = own_rate(&agent, &sample).await?;
+    let own = f64::midpoint(before, after);
     writeln!(
         out,
         "{} files, {} chunks, {} of them embedded in {:.1} s",
@@ -71,40 +77,46 @@ pub async fn run(args: &DemoArgs, out: &mut dyn Write) -> anyhow::Result<bool> {
     )?;
     writeln!(
         out,
-        "{rate:.1} chunks/s; the embedder alone {own:.1}: {:.0} % of it (target 85 %)\n",
+        "{rate:.1} chunks/s; the embedder alone {before:.1} before and {after:.1} after: {:.0} % of it (target 85 %)\n",
         100.0 * rate / own
     )?;
 
     let options = SearchOptions { limit: LIMIT, snippets: false, refresh: false, ..SearchOptions::default() };
     let (mut first, mut near) = (0, 0);
-    let mut ranks = Vec::new();
-    writeln!(out, "rank of the right file, question")?;
+    let (mut ranks, mut hit_ranks) = (Vec::new(), Vec::new());
+    writeln!(out, "rank of the right file among files, and of its first hit among hits; question")?;
     for entry in &questions {
         let answer = agent.search(&entry.question, &args.repo, &options, &Silent).await?;
         let mut seen = HashSet::new();
         let files: Vec<&str> =
             answer.hits.iter().map(|hit| hit.path.as_str()).filter(|path| seen.insert(*path)).collect();
-        let rank =
-            files.iter().position(|path| entry.files.iter().any(|right| right == path)).map(|at| at + 1);
+        let is_right = |path: &str| entry.files.iter().any(|right| right == path);
+        let rank = files.iter().position(|path| is_right(path)).map(|at| at + 1);
+        let hit_rank = answer.hits.iter().position(|hit| is_right(&hit.path)).map(|at| at + 1);
         first += usize::from(rank == Some(1));
         near += usize::from(rank.is_some_and(|rank| rank <= NEAR));
-        let shown = rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
-        writeln!(out, "{shown:>4}  {} → {}", entry.question, entry.files.join(", "))?;
+        let shown = |rank: Option<usize>| rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
+        let (file, hit) = (shown(rank), shown(hit_rank));
+        writeln!(out, "{file:>4} {hit:>4}  {} → {}", entry.question, entry.files.join(", "))?;
         ranks.push(rank);
+        hit_ranks.push(hit_rank);
     }
     let count = questions.len();
     let least = (LEAST_NEAR * count as f64).ceil() as usize;
     writeln!(out, "{first} of {count} first, {near} among the first {NEAR} (asked: {least})\n")?;
 
-    let (with_model, without) = times(&agent, &args.repo, &questions).await?;
-    let ms = |sorted: &[f64], q: f64| 1e3 * quantile(sorted, q);
+    let stages = times(&agent, &args.repo, &questions).await?;
     writeln!(out, "{:<28} {:>9} {:>9}", format!("{TIMED} questions, ten hits each"), "p50 ms", "p95 ms")?;
-    writeln!(out, "{:<28} {:>9.2} {:>9.2}", "with the model", ms(&with_model, 0.5), ms(&with_model, 0.95))?;
-    writeln!(out, "{:<28} {:>9.2} {:>9.2}", "without the model", ms(&without, 0.5), ms(&without, 0.95))?;
+    let mut times = serde_json::Map::new();
+    for (name, seconds) in stages {
+        let [p50, p95] = [0.5, 0.95].map(|q| 1e3 * quantile(&seconds, q));
+        writeln!(out, "{name:<28} {p50:>9.2} {p95:>9.2}")?;
+        times.insert(name.to_owned(), json!([p50, p95]));
+    }
     let table = json!({
-        "files": report.files, "chunks": report.chunks, "seconds": report.seconds, "chunks_per_second": rate,
-        "embedder_chunks_per_second": own, "ranks": ranks, "first": first, "near": near,
-        "with_model_ms": [ms(&with_model, 0.5), ms(&with_model, 0.95)], "without_model_ms": [ms(&without, 0.5), ms(&without, 0.95)],
+        "files": report.files, "chunks": report.chunks, "embedded": report.embedded, "truncated": report.truncated,
+        "seconds": report.seconds, "chunks_per_second": rate, "embedder_chunks_per_second": [before, after],
+        "ranks": ranks, "hit_ranks": hit_ranks, "first": first, "near": near, "p50_p95_ms": times,
     });
     super::write_json(args.json.as_deref(), &table)?;
     agent.close().await;
@@ -112,11 +124,8 @@ pub async fn run(args: &DemoArgs, out: &mut dyn Write) -> anyhow::Result<bool> {
 }
 
 /// Chunks a second where the embed-node has nothing to wait for: texts of the same chunks, every session busy.
-async fn own_rate(agent: &Agent, repo: &Path) -> anyhow::Result<f64> {
-    let texts = texts(repo)?;
-    let step = (texts.len() / RATE_TEXTS).max(1);
-    let sample: Vec<String> = texts.into_iter().step_by(step).take(RATE_TEXTS).collect();
-    let requests = sample.chunks(8).map(|texts| EmbedRequest {
+async fn own_rate(agent: &Agent, sample: &[String]) -> anyhow::Result<f64> {
+    let requests = sample.chunks(TEXTS_A_REQUEST).map(|texts| EmbedRequest {
         lane: Lane::Index,
         model: agent.model().fingerprint,
         code: agent.code(),
@@ -127,6 +136,15 @@ async fn own_rate(agent: &Agent, repo: &Path) -> anyhow::Result<f64> {
         stream::iter(requests).map(|request| async move { agent.cluster().embed(&request).await.map(drop) });
     sent.buffer_unordered(agent.model().sessions as usize * 2).try_collect::<Vec<()>>().await?;
     Ok(sample.len() as f64 / started.elapsed().as_secs_f64())
+}
+
+/// At most `count` of `all`, evenly spread over the whole, in order.
+fn spread<T>(all: Vec<T>, count: usize) -> Vec<T> {
+    let total = all.len();
+    let kept = count.min(total);
+    // The k-th is kept where k·kept/total passes a whole number.
+    let is_kept = |at: usize| (at + 1) * kept / total > at * kept / total;
+    all.into_iter().enumerate().filter(|(at, _)| is_kept(*at)).map(|(_, one)| one).collect()
 }
 
 fn texts(repo: &Path) -> anyhow::Result<Vec<String>> {
@@ -143,18 +161,48 @@ fn texts(repo: &Path) -> anyhow::Result<Vec<String>> {
     Ok(texts)
 }
 
-/// Seconds of each question, sorted: all of it, and all but the model.
-async fn times(agent: &Agent, repo: &Path, questions: &[Question]) -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
+/// Seconds of each question by stage, each list sorted. "Without the model" is a whole search less the time until its
+/// query vector was there.
+async fn times(
+    agent: &Agent,
+    repo: &Path,
+    questions: &[Question],
+) -> anyhow::Result<[(&'static str, Vec<f64>); 5]> {
     let options = SearchOptions { refresh: false, ..SearchOptions::default() };
-    let (mut whole, mut without) = (Vec::new(), Vec::new());
+    let mut stages = [
+        ("with the model", Vec::new()),
+        ("without the model", Vec::new()),
+        ("  coordinator and scan", Vec::new()),
+        ("  snippets, order", Vec::new()),
+        ("  collection, manifest", Vec::new()),
+    ];
     for question in questions.iter().cycle().take(TIMED) {
         let started = Instant::now();
         let answer = agent.search(&question.question, repo, &options, &Silent).await?;
-        let seconds = started.elapsed().as_secs_f64();
-        whole.push(seconds);
-        without.push(seconds - answer.timing.embed);
+        let whole = started.elapsed().as_secs_f64();
+        let timing = answer.timing;
+        let without = whole - timing.embed;
+        let rest = without - timing.cluster - timing.snippets;
+        let seconds = [whole, without, timing.cluster, timing.snippets, rest];
+        for ((_, list), seconds) in stages.iter_mut().zip(seconds) {
+            list.push(seconds);
+        }
     }
-    whole.sort_by(f64::total_cmp);
-    without.sort_by(f64::total_cmp);
-    Ok((whole, without))
+    for (_, list) in &mut stages {
+        list.sort_by(f64::total_cmp);
+    }
+    Ok(stages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_spread_over_the_whole() {
+        assert_eq!(spread((0..10).collect(), 5), [1, 3, 5, 7, 9]);
+        assert_eq!(spread((0..3).collect(), 5), [0, 1, 2]);
+        assert_eq!(spread((0..1810).collect::<Vec<_>>(), 400).len(), 400);
+        assert!(spread(Vec::<u8>::new(), 5).is_empty());
+    }
 }

@@ -6,23 +6,22 @@ pub mod demo;
 pub mod measures;
 pub mod retrieval;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
 use sextant_client::agent::Agent;
 use sextant_client::config::{Config, RawConfig, Surroundings};
 use sextant_client::report::Silent;
+use tempfile::TempDir;
 
 /// An agent over `data_dir`, or over a folder that goes with the returned guard.
-pub async fn agent(data_dir: Option<&Path>) -> anyhow::Result<(Agent, Option<tempfile::TempDir>)> {
-    let (dir, guard): (PathBuf, _) = match data_dir {
-        Some(dir) => (dir.to_owned(), None),
-        None => {
-            let guard = tempfile::tempdir().context("a temporary folder for the index")?;
-            (guard.path().to_owned(), Some(guard))
-        }
+pub async fn agent(data_dir: Option<&Path>) -> anyhow::Result<(Agent, Option<TempDir>)> {
+    let guard = match data_dir {
+        Some(_) => None,
+        None => Some(tempfile::tempdir().context("a temporary folder for the index")?),
     };
-    let flags = RawConfig { data_dir: Some(dir), ..RawConfig::default() };
+    let dir = data_dir.or(guard.as_ref().map(TempDir::path)).map(Path::to_owned);
+    let flags = RawConfig { data_dir: dir, ..RawConfig::default() };
     let config = Config::load(flags, None, &Surroundings::of_process()?)?;
     Ok((Agent::open(&config, &Silent).await?, guard))
 }

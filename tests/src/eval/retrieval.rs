@@ -48,8 +48,10 @@ struct Query {
     repo: String,
     #[serde(default)]
     root: Option<String>,
-    query_id: String,
-    query: String,
+    #[serde(rename = "query_id")]
+    id: String,
+    #[serde(rename = "query")]
+    words: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -88,20 +90,24 @@ pub async fn run(args: &RetrievalArgs, out: &mut dyn Write) -> anyhow::Result<()
                 .iter()
                 .map(|place| json!({"path": place.path, "start_line": place.lines.0, "end_line": place.lines.1}))
                 .collect();
-            writeln!(hits, "{}", json!({"repo": repo, "query_id": query.query_id, "results": results}))?;
+            writeln!(hits, "{}", json!({"repo": repo, "query_id": query.id, "results": results}))?;
             measured.push(measure(&places, targets));
         }
         let of_repo = mean(&measured);
         print(out, &repo, &chunks.to_string(), measured.len(), of_repo)?;
         rows.push((repo, measured.len(), of_repo));
     }
+    if rows.is_empty() {
+        bail!("{} holds none of the repositories that the questions are about", args.repos.display());
+    }
+    let count = rows.iter().map(|(_, count, _)| count).sum();
     let all = mean(&rows.iter().map(|(.., measures)| *measures).collect::<Vec<_>>());
-    print(out, "mean", "", rows.iter().map(|(_, count, _)| count).sum(), all)?;
+    print(out, "mean", "", count, all)?;
     let row = |name: &str, count: usize, m: Measures| json!({"repo": name, "queries": count, "ndcg@10": m.ndcg, "mrr@10": m.mrr, "recall@10": m.recall});
     let table: Vec<Value> = rows.iter().map(|(name, count, m)| row(name, *count, *m)).collect();
     super::write_json(
         args.json.as_deref(),
-        &json!({"places": PLACES, "repositories": table, "mean": row("mean", rows.len(), all)}),
+        &json!({"places": PLACES, "repositories": table, "mean": row("mean", count, all)}),
     )?;
     agent.close().await;
     Ok(())
@@ -143,18 +149,21 @@ async fn index(agent: &Agent, repos: &Path, queries: &[Query]) -> anyhow::Result
 
 async fn ask(agent: &Agent, repos: &Path, query: &Query) -> anyhow::Result<Vec<Place>> {
     let options = SearchOptions { limit: LIMIT, snippets: false, refresh: false, ..SearchOptions::default() };
-    let answer = agent.search(&query.query, &folder(repos, query), &options, &Silent).await?;
-    let below = query
-        .root
-        .as_deref()
-        .map(|root| root.trim_matches('/'))
-        .filter(|root| !root.is_empty() && *root != ".");
-    let path = |path: String| below.map_or(path.clone(), |below| format!("{below}/{path}"));
+    let answer = agent.search(&query.words, &folder(repos, query), &options, &Silent).await?;
     Ok(answer
         .hits
         .into_iter()
-        .map(|hit| Place { path: path(hit.path), lines: (hit.start_line, hit.end_line) })
+        .map(|hit| Place { path: from_root(query, &hit.path), lines: (hit.start_line, hit.end_line) })
         .collect())
+}
+
+/// A path below the part of a repository that is asked about, from the repository's root.
+fn from_root(query: &Query, path: &str) -> String {
+    let root = query.root.as_deref().unwrap_or_default();
+    match root.trim_start_matches("./").trim_end_matches('/') {
+        "" | "." => path.to_owned(),
+        below => format!("{below}/{path}"),
+    }
 }
 
 /// Targets of each query; a query's number is its place in the annotations.
@@ -165,11 +174,11 @@ fn right_answers(file: &Path, queries: &[Query]) -> anyhow::Result<Vec<Vec<Targe
     queries
         .iter()
         .map(|query| {
-            let number = query.query_id.rsplit(':').next().and_then(|number| number.parse::<usize>().ok());
+            let number = query.id.rsplit(':').next().and_then(|number| number.parse::<usize>().ok());
             let annotation =
-                number.and_then(|number| annotations.get(number)).filter(|found| found.query == query.query);
+                number.and_then(|number| annotations.get(number)).filter(|found| found.query == query.words);
             let annotation =
-                annotation.with_context(|| format!("{} does not hold {}", file.display(), query.query_id))?;
+                annotation.with_context(|| format!("{} does not hold {}", file.display(), query.id))?;
             Ok(annotation.relevant.iter().chain(&annotation.secondary).filter_map(target).collect())
         })
         .collect()
@@ -185,4 +194,52 @@ fn target(value: &Value) -> Option<Target> {
         path: clean(value.get("path")?.as_str()?),
         lines: line("start_line").zip(line("end_line")),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUERIES: &str = r#"{"repo": "b", "root": "./", "query_id": "b:0", "query": "one", "language": "go"}
+{"repo": "a", "root": "src/a", "query_id": "a:1", "query": "two"}
+
+{"repo": "a", "root": "src/a", "query_id": "a:0", "query": "three"}
+"#;
+    const ANNOTATIONS: &str = r#"[
+        {"query": "three", "relevant": ["./src/a/x.go"], "secondary": [{"path": "y.go", "start_line": 3, "end_line": 9}]},
+        {"query": "two", "relevant": [{"path": "z.go"}]}
+    ]"#;
+
+    #[test]
+    fn questions_meet_their_answers_by_number() -> anyhow::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let (asked, right) = (dir.path().join("queries.jsonl"), dir.path().join("a.json"));
+        std::fs::write(&asked, QUERIES)?;
+        std::fs::write(&right, ANNOTATIONS)?;
+        let all = queries(&asked, None)?;
+        assert_eq!(all.keys().collect::<Vec<_>>(), ["a", "b"]);
+        let targets = right_answers(&right, &all["a"])?;
+        let lines = |at: usize| targets[at].iter().map(|target| target.lines).collect::<Vec<_>>();
+        assert_eq!((lines(0), lines(1)), (vec![None], vec![None, Some((3, 9))]));
+        assert_eq!(targets[1][0].path, "src/a/x.go");
+        // Answers of another question, or none, are a mistake in the files and never a score.
+        assert!(right_answers(&right, &all["b"]).is_err());
+        assert!(queries(&asked, Some("c")).is_err());
+        Ok(())
+    }
+
+    #[test]
+    fn paths_of_hits_start_at_the_repository() {
+        let query = |root: Option<&str>| Query {
+            repo: "a".into(),
+            root: root.map(Into::into),
+            id: "a:0".into(),
+            words: "w".into(),
+        };
+        assert_eq!(from_root(&query(Some("src/a")), "x/y.go"), "src/a/x/y.go");
+        assert_eq!(from_root(&query(Some("./src/a/")), "y.go"), "src/a/y.go");
+        for root in [None, Some(""), Some("."), Some("./")] {
+            assert_eq!(from_root(&query(root), "y.go"), "y.go");
+        }
+    }
 }
