@@ -1,3 +1,5 @@
+//! The authority: folders and modes, certificates it issues, damaged files.
+
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
