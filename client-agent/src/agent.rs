@@ -119,7 +119,7 @@ impl Agent {
     /// Brings the index of the tree at `path` up to date.
     pub async fn index(&self, path: &Path, progress: &dyn Progress) -> Result<IndexReport, AgentError> {
         let place = self.place(path)?;
-        let mut report = self.refresh(&place, progress).await?;
+        let mut report = self.refresh(&place, true, progress).await?;
         if !place.prefix.is_empty() {
             let root = place.root.display();
             report.warnings.push(format!(
@@ -153,7 +153,7 @@ impl Agent {
         let started = Instant::now();
         let mut warnings = Vec::new();
         if options.refresh || self.manifest.tree(&place.root)?.is_none_or(|tree| tree.revision.is_none()) {
-            warnings = self.refresh(&place, progress).await?.warnings;
+            warnings = self.refresh(&place, false, progress).await?.warnings;
         }
         let refresh = started.elapsed().as_secs_f64();
         let answer = match self.ask(query, &place, options).await {
@@ -163,7 +163,7 @@ impl Agent {
                 if matches!(error.code, ErrorCode::NotFound | ErrorCode::Behind) =>
             {
                 self.forget(&place)?;
-                warnings = self.refresh(&place, progress).await?.warnings;
+                warnings = self.refresh(&place, false, progress).await?.warnings;
                 self.ask(query, &place, options).await
             }
             answer => answer,
@@ -267,13 +267,19 @@ impl Agent {
         resolve(path, &known).map_err(|source| AgentError::Path { path: path.into(), source })
     }
 
-    async fn refresh(&self, place: &Place, progress: &dyn Progress) -> Result<IndexReport, AgentError> {
+    async fn refresh(
+        &self,
+        place: &Place,
+        confirm: bool,
+        progress: &dyn Progress,
+    ) -> Result<IndexReport, AgentError> {
         let sync = Sync {
             cluster: &self.cluster,
             manifest: &self.manifest,
             keyring: &self.keyring,
             model: &self.model,
             max_file_bytes: self.config.max_file_bytes,
+            confirm,
             progress,
         };
         // Checked before a collection is made, so that a mistyped path leaves no trace.
@@ -283,7 +289,12 @@ impl Agent {
         let collection = self.collection(place, true).await?;
         match sync.run(&place.root, &collection).await {
             // The cluster does not know this workspace's last publish: start a new one; known vectors are not made again.
-            Err(SyncError::Cluster(error)) if error.code == ErrorCode::OutOfSequence => {
+            Err(SyncError::Cluster(error))
+                if matches!(
+                    error.code,
+                    ErrorCode::OutOfSequence | ErrorCode::NotFound | ErrorCode::Behind
+                ) =>
+            {
                 self.forget(place)?;
                 Ok(sync.run(&place.root, &collection).await?.1)
             }

@@ -72,6 +72,9 @@ pub async fn search(members: &Members, request: Search, deadline: Instant) -> Re
             }
         }
     }
+    if !coverage.missing.is_empty() {
+        metrics::counter!("query_partial_total").increment(1);
+    }
     coverage.missing.sort_by_key(|missing| missing.group);
     metrics::histogram!("query_stage_seconds", "stage" => "fan_out").record(started.elapsed().as_secs_f64());
     match failed {

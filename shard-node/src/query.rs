@@ -43,8 +43,10 @@ pub fn search(memory: &Memory, kernels: Kernels, request: &ShardSearch) -> Resul
     if let Some(reason) = memory.poisoned() {
         return Err(WireError::new(ErrorCode::Internal, reason));
     }
-    // A group that holds nothing of the collection yet has nothing of any view of it.
-    let Some(collection) = memory.collection(request.target.collection) else { return Ok(Found::default()) };
+    // A publish reaches every group of the collection, so a group that knows nothing of it has lost it.
+    let unknown =
+        || WireError::new(ErrorCode::NotFound, "nothing of the collection is here; publish it again");
+    let collection = memory.collection(request.target.collection).ok_or_else(unknown)?;
     let files = readable(collection, request.view)?;
     let Some(generation) = collection.generations.get(&request.generation) else {
         return Ok(Found::default());

@@ -191,6 +191,7 @@ impl ShardService {
         let found = blocking(move || search(&machine.read(), kernels, &request)).await??;
         metrics::histogram!("scan_seconds").record(found.scan_us as f64 / 1e6);
         metrics::counter!("scan_bytes_total").increment(found.bytes);
+        metrics::counter!("scan_vectors_total").increment(found.scanned);
         let mark =
             GroupMark { group: target.group, incarnation: position.incarnation, applied: position.applied };
         Ok(ShardSearchReply {

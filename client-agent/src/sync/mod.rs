@@ -59,6 +59,8 @@ pub struct Sync<'a> {
     pub model: &'a ModelCard,
     /// Largest file, bytes.
     pub max_file_bytes: u64,
+    /// Whether to make sure that the cluster still holds the last publish, at the cost of a question for its counts.
+    pub confirm: bool,
     /// Who watches.
     pub progress: &'a dyn Progress,
 }
@@ -86,6 +88,10 @@ impl Sync<'_> {
         let options = WalkOptions { size_cap_bytes: self.max_file_bytes, ..WalkOptions::default() };
         let outcome = blocking(move || walk(&walk_root, &options)).await??;
         let known = self.manifest.files(root)?;
+        if self.confirm {
+            let published = known.values().filter(|state| state.blob.is_some()).count() as u64;
+            publish::confirm(self, collection, published).await?;
+        }
         let difference = diff(&known, &outcome.files);
         let total = outcome.files.len() as u64;
         self.progress.files(difference.unchanged, total);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
-use sextant_proto::coordinator::{CollectionInfo, MissingKeys, Publish};
+use sextant_proto::coordinator::{ClusterStatus, CollectionInfo, MissingKeys, Publish};
 use sextant_proto::embed::{EmbedRequest, Lane};
 use sextant_proto::error::{ErrorCode, WireError};
 use sextant_proto::ids::{ChunkKey, ChunkerVersion, GroupId, Sequence, WorkspaceId};
@@ -179,6 +179,21 @@ pub(super) async fn resend(sync: &Sync<'_>, root: &Path, tree: &mut TreeRow) -> 
         }
         _ => Ok(()),
     }
+}
+
+/// Makes sure that the cluster holds at least as many file versions of the collection as this tree published: one that
+/// has lost its stores does not. (One that has lost a part is found by the next search, which asks for the view itself.)
+pub(super) async fn confirm(
+    sync: &Sync<'_>,
+    collection: &CollectionInfo,
+    files: u64,
+) -> Result<(), SyncError> {
+    let status = sync.cluster.ask(&ClusterStatus {}).await?;
+    let held = status.collections.iter().find(|known| known.info.id == collection.id);
+    if held.map_or(0, |known| known.file_versions) >= files {
+        return Ok(());
+    }
+    Err(WireError::new(ErrorCode::NotFound, "the cluster has lost files that were published to it").into())
 }
 
 async fn send(

@@ -205,7 +205,7 @@ async fn a_file_version_without_its_vectors_is_refused_with_their_keys_and_leave
     let mut missing = error.keys.as_chunks::<32>().0.to_vec();
     missing.sort_unstable();
     assert_eq!(missing, [key(1).0, key(3).0]);
-    assert_eq!(hits(&group, at(1), 1), Ok(vec![]));
+    assert_eq!(hits(&group, at(1), 1), Err(ErrorCode::NotFound));
     write(&group, publish(1, &[1, 2, 3], entries)).await.unwrap();
     assert_eq!(hits(&group, at(1), 3).unwrap().len(), 3);
     groups.shutdown().await;

@@ -1,4 +1,5 @@
 //! The one test binary of the whole: each module a subject.
 
 mod e2e;
+mod metrics;
 mod tidy;

@@ -107,10 +107,20 @@ fn servers_that_lost_everything_are_filled_again() {
     let sandbox = Sandbox::new(Model::Fake);
     sandbox.write("a.py", "def alpaca():\n    return 1\n");
     sandbox.index();
-    for folder in ["shard", "coordinator"] {
-        fs::remove_dir_all(sandbox.data().join(folder)).expect("removed");
-    }
+    let lose = || {
+        for folder in ["shard", "coordinator"] {
+            fs::remove_dir_all(sandbox.data().join(folder)).expect("removed");
+        }
+    };
+    lose();
     let hits = sandbox.search(&["alpaca"]);
     assert_eq!(text(&hits[0], "path"), "a.py");
     assert_eq!(text(&hits[0], "state"), "exact");
+
+    // An index notices by itself: what follows finds a whole view without any repair of its own.
+    lose();
+    let report = sandbox.index();
+    assert_eq!(report["embedded"], 1);
+    let hits = sandbox.search(&["alpaca", "--no-refresh"]);
+    assert_eq!(text(&hits[0], "path"), "a.py");
 }
