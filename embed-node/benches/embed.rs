@@ -3,6 +3,7 @@
 //! `cargo bench -p sextant-embed --bench embed [-- FLAGS]`; flags: `--device cpu|cuda|tensorrt`,
 //! `--library FILE`, `--batch TEXTS`, `--codes FILE`, `--json FILE`. Needs what `deploy/setup.sh` makes.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -26,7 +27,8 @@ fn request(model: ModelFingerprint, lane: Lane, texts: Vec<String>) -> EmbedRequ
 
 /// A text of about 200 tokens that no other number gives.
 fn text(number: u64) -> String {
-    (0..22).map(|line| format!("let value_{number}_{line} = compute(input, {line})?;\n")).collect()
+    let line = |line: u32| format!("let value_{number}_{line} = compute(input, {line})?;");
+    (0..22).map(line).collect::<Vec<_>>().join("\n")
 }
 
 async fn questions(service: &EmbedService, model: ModelFingerprint) -> anyhow::Result<[f64; 2]> {
@@ -92,11 +94,11 @@ async fn main() -> anyhow::Result<()> {
     }
     let rate = done.load(Ordering::Relaxed) as f64 / started.elapsed().as_secs_f64();
 
-    let mut table = format!("{:<28} {:>9} {:>9}\n", format!("{QUESTIONS} questions"), "p50 ms", "p95 ms");
-    table += &format!("{:<28} {:>9.2} {:>9.2}\n", "index lane idle", idle[0], idle[1]);
-    table += &format!("{:<28} {:>9.2} {:>9.2}\n", "index lane full", full[0], full[1]);
-    table += &format!("index lane: {rate:.1} texts/s of about 200 tokens beside the questions\n");
-    std::io::Write::write_all(&mut std::io::stdout(), table.as_bytes())?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{:<28} {:>9} {:>9}", format!("{QUESTIONS} questions"), "p50 ms", "p95 ms")?;
+    writeln!(out, "{:<28} {:>9.2} {:>9.2}", "index lane idle", idle[0], idle[1])?;
+    writeln!(out, "{:<28} {:>9.2} {:>9.2}", "index lane full", full[0], full[1])?;
+    writeln!(out, "index lane: {rate:.1} texts/s of about 200 tokens beside the questions")?;
     if let Some(file) = after("--json") {
         let value = serde_json::json!({"idle_ms": idle, "full_ms": full, "texts_per_second": rate});
         std::fs::write(file, serde_json::to_string_pretty(&value)?)?;

@@ -18,8 +18,11 @@ use crate::nodes::{DIMS, engine, fakes, parts, request, scripted};
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
+/// The session, the batches that it begins, and what lets it go on.
+type Gated = (Vec<Box<dyn Backend>>, Receiver<Vec<usize>>, Sender<()>);
+
 /// A session that says which batch it begins (tokens of its rows) and waits to be let go on.
-fn gated() -> (Vec<Box<dyn Backend>>, Receiver<Vec<usize>>, Sender<()>) {
+fn gated() -> Gated {
     let (began, begins) = channel();
     let (go, gate) = channel::<()>();
     let mut fake = FakeBackend::new(DIMS);

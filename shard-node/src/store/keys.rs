@@ -184,7 +184,8 @@ mod tests {
     /// The bytes of version 1. A change here is a change of the format.
     #[test]
     fn the_layout_is_frozen() {
-        let hex = |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hex =
+            |bytes: Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         assert_eq!(
             hex(code(CollectionId(1), GenerationId(2), 3)),
             "63000000000000000100000002".to_owned() + "00000003"
