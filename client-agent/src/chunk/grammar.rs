@@ -18,6 +18,17 @@ pub(super) struct Refinement {
     pub(super) item: ItemType,
 }
 
+/// Which names a declaration brings into the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Defines {
+    /// Its own.
+    Itself,
+    /// None: it speaks of something defined elsewhere (Rust's `impl`), or has no name that somebody would ask for.
+    Nothing,
+    /// Those of its parts, which are declarations of their own: Go's `const ( … )`.
+    Parts,
+}
+
 /// A node kind that declares something.
 pub(super) struct Declaration {
     pub(super) kind: &'static str,
@@ -26,21 +37,27 @@ pub(super) struct Declaration {
     /// The first path that leads somewhere gives the name.
     pub(super) names: &'static [Path],
     pub(super) refinements: &'static [Refinement],
+    pub(super) defines: Defines,
 }
 
 impl Declaration {
     /// A declaration named by its field `name`.
     pub(super) const fn new(kind: &'static str, item: ItemType) -> Self {
-        Self { kind, item: Some(item), names: &[&["name"]], refinements: &[] }
+        Self { kind, item: Some(item), names: &[&["name"]], refinements: &[], defines: Defines::Itself }
     }
 
     /// A kind that is a declaration only where a refinement says so.
     pub(super) const fn only_if(kind: &'static str, refinements: &'static [Refinement]) -> Self {
-        Self { kind, item: None, names: &[&["name"]], refinements }
+        Self { kind, item: None, names: &[&["name"]], refinements, defines: Defines::Itself }
     }
 
     pub(super) const fn named(mut self, names: &'static [Path]) -> Self {
         self.names = names;
+        self
+    }
+
+    pub(super) const fn defining(mut self, defines: Defines) -> Self {
+        self.defines = defines;
         self
     }
 

@@ -106,6 +106,19 @@ pub struct Chunk {
     pub name: Option<String>,
     /// Test code, by the path or by the language's own marks.
     pub is_test: bool,
+    /// What begins in this chunk, in file order: functions, types, members, constants. They stay on the client.
+    pub defines: Vec<Definition>,
+}
+
+/// A name that a chunk brings into the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// The bare name: no path, no sigil (`$`, `#`), no back-ticks.
+    pub name: String,
+    /// A function inside a type is a method, a function that tests is a test.
+    pub item: ItemType,
+    /// Declarations around it (types, functions); modules and namespaces do not count. 0: top level.
+    pub depth: u32,
 }
 
 /// A file cut into chunks.

@@ -6,6 +6,7 @@ use std::ops::Range;
 use sextant_proto::chunk::ItemType;
 
 use crate::chunk::ChunkBudget;
+use crate::chunk::grammar::Defines;
 use crate::chunk::measure::{Measure, indent_at, is_space, line_breaks, trim};
 
 /// Levels of one depth step of the tree; the room below it orders boundaries within one parent by layout.
@@ -25,6 +26,26 @@ pub(super) struct Decl {
     pub(super) item: ItemType,
     pub(super) name: Option<String>,
     pub(super) is_test: bool,
+    pub(super) defines: Defines,
+}
+
+impl Decl {
+    /// Whether what is declared inside it counts as nested.
+    pub(super) fn nests(&self) -> bool {
+        self.defines != Defines::Parts
+            && !matches!(self.item, ItemType::Section | ItemType::Field | ItemType::Import)
+    }
+
+    /// The name that it brings into the program, bare: the last part of a dotted path, without sigils.
+    pub(super) fn defined_name(&self) -> Option<&str> {
+        if self.defines != Defines::Itself || matches!(self.item, ItemType::Section | ItemType::Import) {
+            return None;
+        }
+        let last = self.name.as_deref()?.rsplit(['.', ':']).next()?;
+        let bare = last.trim_matches(['`', '$', '#', '@', '&']);
+        let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+        (!bare.is_empty() && bare.chars().all(is_name)).then_some(bare)
+    }
 }
 
 /// How a piece behaves beside its neighbours.

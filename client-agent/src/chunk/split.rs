@@ -9,7 +9,7 @@ use std::ops::Range;
 use sextant_proto::chunk::ItemType;
 use tree_sitter::{Node, Tree};
 
-use crate::chunk::grammar::{Declaration, Grammar, KindRole, follow};
+use crate::chunk::grammar::{Declaration, Defines, Grammar, KindRole, follow};
 use crate::chunk::measure::char_boundary;
 use crate::chunk::piece::{Cutter, Decl, Place, Role};
 
@@ -28,6 +28,8 @@ struct Frame {
     decl: Option<usize>,
     /// Where the first attribute before the current child begins; comments between do not end the run.
     attributes: Option<usize>,
+    /// The node is a piece already: only the declarations in it are still looked for.
+    taken: bool,
 }
 
 /// The common parent of the last piece and the next.
@@ -63,7 +65,8 @@ pub(super) fn split(
 ) -> Vec<Decl> {
     let end = cutter.bytes().len();
     let root = tree.root_node();
-    let outside = Frame { end, done: start, is_error: root.is_error(), decl: None, attributes: None };
+    let outside =
+        Frame { end, done: start, is_error: root.is_error(), decl: None, attributes: None, taken: false };
     let common = Common { depth: 0, is_error: false };
     let mut walk = Walk {
         grammar,
@@ -84,7 +87,9 @@ pub(super) fn split(
             continue 'nodes;
         }
         loop {
-            walk.meet();
+            if !walk.in_taken() {
+                walk.meet();
+            }
             if cursor.goto_next_sibling() {
                 continue 'nodes;
             }
@@ -100,6 +105,9 @@ pub(super) fn split(
 impl Walk<'_, '_> {
     /// Takes a node: as a piece where it fits, else answers the frame to open.
     fn enter(&mut self, node: Node<'_>) -> Option<Frame> {
+        if self.in_taken() {
+            return self.look_into(node);
+        }
         let is_root = self.frames.len() == 1;
         let (done, frame_end, outer_decl, attributes) =
             self.frames.last().map(|f| (f.done, f.end, f.decl, f.attributes))?;
@@ -123,7 +131,8 @@ impl Walk<'_, '_> {
             is_root || role.container || !fits || (!role.declares() && self.cutter.tears_line(start..end));
         if open && node.child_count() > 0 {
             self.head_pending |= decl != outer_decl;
-            return Some(Frame { end, done: start, is_error: node.is_error(), decl, attributes: None });
+            let is_error = node.is_error();
+            return Some(Frame { end, done: start, is_error, decl, attributes: None, taken: false });
         }
         let piece_role = match (role.comment, role.attribute) {
             (true, _) => Role::Comment,
@@ -131,7 +140,30 @@ impl Walk<'_, '_> {
             _ => Role::Code,
         };
         self.add(start..end, decl, piece_role);
-        None
+        let opened = node.named_child_count() > 0 && !role.comment;
+        opened.then_some(Frame { end, done: end, is_error: false, decl, attributes: None, taken: true })
+    }
+
+    fn in_taken(&self) -> bool {
+        self.frames.last().is_some_and(|f| f.taken)
+    }
+
+    /// Looks for declarations below a node that is a piece as a whole.
+    fn look_into(&mut self, node: Node<'_>) -> Option<Frame> {
+        let (outer_decl, attributes) = self.frames.last().map(|f| (f.decl, f.attributes))?;
+        let role = self.grammar.role(node);
+        let Range { start, end } = node.byte_range();
+        let mark_from = attributes.unwrap_or(start);
+        if let Some(frame) = self.frames.last_mut()
+            && !role.comment
+        {
+            frame.attributes = role.attribute.then_some(mark_from);
+        }
+        if node.named_child_count() == 0 || role.comment {
+            return None;
+        }
+        let decl = self.declare(node, role, start..end, mark_from).or(outer_decl);
+        Some(Frame { end, done: end, is_error: false, decl, attributes: None, taken: true })
     }
 
     /// Notes that the walk stands between two children of the innermost open node.
@@ -145,7 +177,11 @@ impl Walk<'_, '_> {
 
     /// Closes the innermost open node; false where none is left.
     fn close(&mut self) -> bool {
-        let Some(end) = self.frames.last().map(|f| f.end) else { return false };
+        let Some((end, taken)) = self.frames.last().map(|f| (f.end, f.taken)) else { return false };
+        if taken {
+            self.frames.pop();
+            return true;
+        }
         self.gap(end);
         self.frames.pop();
         if let Some(outer) = self.frames.last_mut() {
@@ -196,19 +232,20 @@ impl Walk<'_, '_> {
         let in_type = matches!(outer_item, Some(ItemType::Class | ItemType::Interface | ItemType::Enum));
 
         let statement = self.test_statement(node, &range);
-        let (mut item, name, name_at) = if let Some(test) = statement {
-            (ItemType::Test, test.name, range.end)
+        let (mut item, name, name_at, defines) = if let Some(test) = statement {
+            (ItemType::Test, test.name, range.end, Defines::Nothing)
         } else {
             let (rule, item) = self.grammar.declaration(role, node)?;
             let named = name_node(node, rule);
             let name = named.and_then(|n| self.text(n.byte_range()));
-            (item, name, named.map_or(range.end, |n| n.start_byte()))
+            (item, name, named.map_or(range.end, |n| n.start_byte()), rule.defines)
         };
         if item == ItemType::Field && in_function {
             return None; // A local variable.
         }
         let around = outer.map(|at| &self.decls[at]);
-        if around.is_some_and(|o| o.end == range.end && o.name == name && name.is_some()) {
+        let same = |o: &Decl| o.end == range.end && o.name == name && o.defines != Defines::Parts;
+        if name.is_some() && around.is_some_and(same) {
             return None; // The inside of a decorated or exported declaration.
         }
         if item == ItemType::Function && in_type {
@@ -220,7 +257,7 @@ impl Walk<'_, '_> {
         }
         let is_test = marked || around.is_some_and(|o| o.is_test);
         let Range { start, end } = range;
-        self.decls.push(Decl { start, end, parent: outer, item, name, is_test });
+        self.decls.push(Decl { start, end, parent: outer, item, name, is_test, defines });
         Some(self.decls.len() - 1)
     }
 

@@ -2,6 +2,7 @@
 //! that broke other programs.
 
 mod awkward;
+mod definitions;
 mod invariants;
 mod samples;
 
