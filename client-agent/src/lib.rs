@@ -9,6 +9,7 @@ pub mod diff;
 #[cfg(feature = "embedded")]
 pub mod embedded;
 pub mod key;
+pub mod lexical;
 pub mod manifest;
 pub mod rank;
 pub mod report;

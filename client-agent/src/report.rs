@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use sextant_proto::coverage::Coverage;
 
+use crate::rank::Reasons;
 use crate::snippet::SnippetState;
 
 /// A file that was left out, and why.
@@ -57,8 +58,10 @@ pub struct Found {
     pub start_byte: u64,
     /// Byte behind the last one.
     pub end_byte: u64,
-    /// Estimate of the cosine, −1 to 1.
+    /// What decides the order; comparable within one answer only.
     pub score: f32,
+    /// What the score is made of.
+    pub reasons: Reasons,
     /// What it is.
     pub item: &'static str,
     /// Language.
@@ -99,6 +102,8 @@ pub struct Timing {
     pub embed: f64,
     /// Coordinator and shards.
     pub cluster: f64,
+    /// The lexical index and the last order.
+    pub rank: f64,
     /// Reading and checking snippets.
     pub snippets: f64,
 }
