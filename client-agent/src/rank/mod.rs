@@ -54,6 +54,8 @@ pub struct Signals {
     pub semantic: f32,
     /// Words, among the candidates.
     pub lexical: f32,
+    /// Words, against what the question's words weigh; not held to 1.
+    pub words: f32,
     /// Defines a named identifier.
     pub definition: f32,
     /// Declared names.
@@ -102,10 +104,13 @@ pub fn rank(asked: &Asked, words: &Words, candidates: Vec<Candidate>, weights: &
 pub fn signals(asked: &Asked, words: &Words, candidates: &[Candidate]) -> Vec<Signals> {
     let semantic = Normal::of(candidates.iter().filter_map(|one| one.semantic));
     let lexical = Normal::of(candidates.iter().map(|one| one.lexical));
+    let weight: f32 = words.idf.values().sum();
+    let weight = weight.max(f32::MIN_POSITIVE);
     let folders: HashSet<&str> = candidates.iter().flat_map(|one| folders_of(&one.hit.path)).collect();
     let of = |one: &Candidate| Signals {
         semantic: one.semantic.map_or(0.0, |score| semantic.normal(score)),
         lexical: lexical.normal(one.lexical),
+        words: one.lexical / weight,
         definition: definition::definition(asked, &words.definers, &one.names),
         declared: declared::declared(&asked.terms, &words.idf, &one.names),
         stem: stem::stem(&asked.terms, &words.idf, &one.hit.path),
@@ -121,8 +126,11 @@ pub fn order(shape: Shape, paths: &[&str], signals: &[Signals], weights: &Weight
         Shape::Question => weights.semantic,
         Shape::Symbol => weights.semantic_symbol,
     };
+    // Words that no chunk holds together tell little, however well the best of them stands among the others.
+    let best = signals.iter().fold(0f32, |best, one| best.max(one.words));
+    let wording = (1.0 - meaning) * (best / weights.sure_words).min(1.0);
     let total = |one: &Signals| {
-        let base = meaning * one.semantic + (1.0 - meaning) * one.lexical;
+        let base = (1.0 - wording) * one.semantic + wording * one.lexical;
         let names = weights.definition * one.definition
             + weights.declared * one.declared
             + weights.stem * one.stem

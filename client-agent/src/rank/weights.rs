@@ -7,6 +7,9 @@ pub struct Weights {
     pub semantic: f32,
     /// The same for a symbol.
     pub semantic_symbol: f32,
+    /// BM25 score of the best chunk, as a multiple of the summed weights of the question's words, from which words count
+    /// in full; below it they count less.
+    pub sure_words: f32,
     /// Definition of a named identifier.
     pub definition: f32,
     /// Declared names.
@@ -38,6 +41,7 @@ impl Default for Weights {
         Self {
             semantic: 0.5,
             semantic_symbol: 0.3,
+            sure_words: 1.0,
             definition: 0.5,
             declared: 0.3,
             stem: 0.4,
