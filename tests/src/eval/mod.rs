@@ -2,6 +2,7 @@
 //!
 //! It knows files of questions and of right answers; it must not know how anything is ranked.
 
+pub mod chunks;
 pub mod demo;
 pub mod measures;
 pub mod retrieval;

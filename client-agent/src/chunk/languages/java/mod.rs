@@ -28,6 +28,11 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     comments: &["line_comment", "block_comment"],
     attributes: &[],
     containers: &[],
+    wholes: &["switch_expression", "enum_declaration", "string_literal", "formal_parameters"],
+    tables: &["array_initializer"],
+    functions: &["lambda_expression"],
+    runs: &[],
+    overloads: &[],
     tests: TestMarks {
         attributes: &["@Test", "@ParameterizedTest", "@RepeatedTest", "@TestFactory"],
         function_prefixes: &[],

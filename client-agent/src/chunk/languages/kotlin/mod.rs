@@ -32,6 +32,17 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     comments: &["line_comment", "multiline_comment"],
     attributes: &["annotation", "file_annotation"],
     containers: &[],
+    wholes: &[
+        "when_expression",
+        "enum_class_body",
+        "primary_constructor",
+        "string_literal",
+        "function_value_parameters",
+    ],
+    tables: &[],
+    functions: &[],
+    runs: &[],
+    overloads: &[],
     tests: TestMarks {
         attributes: &["@Test", "@ParameterizedTest", "@RepeatedTest"],
         function_prefixes: &[],
