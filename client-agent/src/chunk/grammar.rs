@@ -108,6 +108,9 @@ pub(super) struct LanguageSpec {
     pub(super) runs: &'static [Run],
     /// Declarations that belong to the next one where it has the same name.
     pub(super) overloads: &'static [&'static str],
+    /// Beginnings of annotations (`@…`, `[…`, `#[…`) and of comments that say nothing to somebody who searches: they
+    /// are left out of what is embedded.
+    pub(super) noise: &'static [&'static str],
     pub(super) tests: TestMarks,
 }
 

@@ -6,6 +6,8 @@ pub mod history;
 pub mod judge;
 pub mod report;
 pub mod rules;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::io::Write;

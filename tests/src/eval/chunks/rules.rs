@@ -42,6 +42,14 @@ const TS_WHOLES: &[&str] = &[
     "enum_declaration",
     "interface_declaration",
     "type_alias_declaration",
+    "formal_parameters",
+];
+const TSX_WHOLES: &[&str] = &[
+    "switch_statement",
+    "template_string",
+    "enum_declaration",
+    "interface_declaration",
+    "type_alias_declaration",
     "jsx_element",
     "jsx_self_closing_element",
     "formal_parameters",
@@ -141,7 +149,7 @@ pub static RULES: &[Rules] = &[
         comments: JS_COMMENTS,
         attributes: &["decorator"],
         declarations: TS_DECLARATIONS,
-        wholes: TS_WHOLES,
+        wholes: TSX_WHOLES,
         tables: JS_TABLES,
     },
     Rules {

@@ -56,6 +56,7 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     functions: &["func_literal"],
     runs: &[],
     overloads: &[],
+    noise: &["//nolint", "// nolint", "//lint:", "//go:noinline", "//go:nosplit"],
     tests: TestMarks {
         attributes: &[],
         function_prefixes: &["Test", "Benchmark", "Example", "Fuzz"],

@@ -33,6 +33,18 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     functions: &["lambda_expression"],
     runs: &[],
     overloads: &[],
+    noise: &[
+        "@Override",
+        "@SuppressWarnings",
+        "@NotNull",
+        "@NonNull",
+        "@Nonnull",
+        "@Nullable",
+        "@CheckForNull",
+        "@SafeVarargs",
+        "@Generated",
+        "//noinspection",
+    ],
     tests: TestMarks {
         attributes: &["@Test", "@ParameterizedTest", "@RepeatedTest", "@TestFactory"],
         function_prefixes: &[],

@@ -77,6 +77,7 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     functions: &["arrow_function", "function_expression", "generator_function", "method_definition"],
     runs: &[],
     overloads: &[],
+    noise: &["// eslint-", "/* eslint", "// prettier-ignore", "// @ts-", "/* istanbul"],
     tests: TestMarks {
         attributes: &[],
         function_prefixes: &[],

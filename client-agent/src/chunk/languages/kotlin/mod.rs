@@ -43,6 +43,18 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     functions: &[],
     runs: &[],
     overloads: &[],
+    noise: &[
+        "@Suppress",
+        "@JvmStatic",
+        "@JvmOverloads",
+        "@JvmField",
+        "@JvmName",
+        "@NotNull",
+        "@Nullable",
+        "@OptIn",
+        "// noinspection",
+        "//noinspection",
+    ],
     tests: TestMarks {
         attributes: &["@Test", "@ParameterizedTest", "@RepeatedTest"],
         function_prefixes: &[],

@@ -43,6 +43,16 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     functions: &["anonymous_function", "arrow_function"],
     runs: &[],
     overloads: &[],
+    noise: &[
+        "#[ReturnTypeWillChange",
+        "#[\\ReturnTypeWillChange",
+        "#[Override",
+        "#[\\Override",
+        "#[Pure",
+        "// phpcs:",
+        "// @phpstan-",
+        "/** @phpstan-",
+    ],
     tests: TestMarks {
         attributes: &["#[Test", "#[DataProvider"],
         function_prefixes: &["test"],

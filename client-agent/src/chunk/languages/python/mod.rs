@@ -34,5 +34,6 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     functions: &["lambda"],
     runs: &[Run { kind: "expression_statement", path: &["assignment", "type"] }],
     overloads: &["decorated_definition"],
+    noise: &["# noqa", "# type: ignore", "# pylint:", "# pragma:", "# fmt:", "@override", "@typing.override"],
     tests: TestMarks { attributes: &["@pytest.mark"], function_prefixes: &["test_"], statements: &[] },
 };

@@ -43,6 +43,16 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     functions: &["closure_expression"],
     runs: &[],
     overloads: &[],
+    noise: &[
+        "#[inline",
+        "#[must_use",
+        "#[allow(",
+        "#[expect(",
+        "#[rustfmt::",
+        "#[cold]",
+        "#[track_caller]",
+        "#[doc(hidden)]",
+    ],
     tests: TestMarks {
         attributes: &["#[test]", "::test]", "::test(", "#[cfg(test)]", "#[rstest", "#[test_case"],
         function_prefixes: &[],

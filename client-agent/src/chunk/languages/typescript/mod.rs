@@ -124,6 +124,7 @@ const fn spec(
         functions: &["arrow_function", "function_expression", "generator_function", "method_definition"],
         runs: &[],
         overloads: &["function_signature", "export_statement", "method_signature"],
+        noise: &["// eslint-", "/* eslint", "// prettier-ignore", "// @ts-", "/* istanbul"],
         tests: TESTS,
     }
 }
