@@ -67,6 +67,12 @@ impl Declaration {
     }
 }
 
+/// A node of this kind that has something at `path` is one of a run.
+pub(super) struct Run {
+    pub(super) kind: &'static str,
+    pub(super) path: Path,
+}
+
 /// How test code is marked inside a file.
 pub(super) struct TestMarks {
     /// Text among the attributes, decorators or modifiers of a declaration. It begins with one of `#@[:`.
@@ -93,16 +99,33 @@ pub(super) struct LanguageSpec {
     pub(super) attributes: &'static [&'static str],
     /// Kinds that are opened even where they fit, so that what they hold is seen (namespaces).
     pub(super) containers: &'static [&'static str],
+    /// Kinds that lose their meaning when cut: whole up to twice the preferred size.
+    pub(super) wholes: &'static [&'static str],
+    /// Literals that are whole likewise, unless one of `functions` stands directly in them.
+    pub(super) tables: &'static [&'static str],
+    pub(super) functions: &'static [&'static str],
+    /// Siblings in a row that belong together, as the fields of a data class without braces.
+    pub(super) runs: &'static [Run],
+    /// Declarations that belong to the next one where it has the same name.
+    pub(super) overloads: &'static [&'static str],
+    /// Beginnings of annotations (`@…`, `[…`, `#[…`) and of comments that say nothing to somebody who searches: they
+    /// are left out of what is embedded.
+    pub(super) noise: &'static [&'static str],
     pub(super) tests: TestMarks,
 }
 
 /// What a node kind means.
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "a kind can be any of these at once")]
 pub(super) struct KindRole {
     declaration: Option<u16>,
     pub(super) comment: bool,
     pub(super) attribute: bool,
     pub(super) container: bool,
+    pub(super) overload: bool,
+    whole: bool,
+    table: bool,
+    in_run: bool,
 }
 
 impl KindRole {
@@ -131,6 +154,10 @@ impl Grammar {
                     comment: spec.comments.contains(&kind),
                     attribute: spec.attributes.contains(&kind),
                     container: spec.containers.contains(&kind),
+                    overload: spec.overloads.contains(&kind),
+                    whole: spec.wholes.contains(&kind),
+                    table: spec.tables.contains(&kind),
+                    in_run: spec.runs.iter().any(|run| run.kind == kind),
                 })
             })
             .collect();
@@ -147,12 +174,39 @@ impl Grammar {
             })
         };
         let declared = spec.declarations.iter().map(|d| d.kind);
-        let others = [spec.comments, spec.attributes, spec.containers];
+        let others = [
+            spec.comments,
+            spec.attributes,
+            spec.containers,
+            spec.wholes,
+            spec.tables,
+            spec.functions,
+            spec.overloads,
+        ];
         declared.chain(others.into_iter().flatten().copied()).filter(|kind| !known(kind)).collect()
     }
 
     pub(super) fn role(&self, node: Node<'_>) -> KindRole {
         self.roles.get(usize::from(node.kind_id())).copied().unwrap_or_default()
+    }
+
+    /// Whether the node should be one piece although it is too large for one.
+    pub(super) fn is_whole(&self, role: KindRole, node: Node<'_>) -> bool {
+        role.whole || role.table && self.is_table(node)
+    }
+
+    fn is_table(&self, node: Node<'_>) -> bool {
+        let is_function = |n: Node<'_>| self.spec.functions.contains(&n.kind());
+        let body = node.child_by_field_name("body").unwrap_or(node);
+        let mut cursor = node.walk();
+        body.named_children(&mut cursor)
+            .all(|n| !is_function(n) && !n.child_by_field_name("value").is_some_and(is_function))
+    }
+
+    /// Whether the node belongs to a run of its siblings.
+    pub(super) fn in_run(&self, role: KindRole, node: Node<'_>) -> bool {
+        let runs = || self.spec.runs.iter().filter(|run| run.kind == node.kind());
+        role.in_run && runs().any(|run| follow(node, run.path).is_some())
     }
 
     /// The rule of a declaring node and the item that it makes.

@@ -64,6 +64,7 @@ impl Labels<'_> {
                 item: label.item,
                 name: label.name,
                 is_test: label.is_test || self.in_test_file,
+                scopes: self.scopes(members, range.start),
                 defines: self.definitions(from..next_decl, &depths),
             });
         }
@@ -137,6 +138,21 @@ impl Labels<'_> {
         let comments = members.iter().all(|p| p.role == Role::Comment);
         let item = if comments { ItemType::Doc } else { self.fallback };
         Label { item, name: None, is_test: false }
+    }
+
+    /// Names of the declarations that are open where the chunk begins, outermost first.
+    fn scopes(&self, members: &[Piece], start: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut at = members.first().and_then(|p| p.decl);
+        while let Some(decl) = at.and_then(|n| self.decls.get(n)) {
+            if decl.start < start {
+                names.extend(decl.name.clone());
+            }
+            at = decl.parent;
+        }
+        names.reverse();
+        names.dedup();
+        names
     }
 
     /// The innermost declaration that holds the whole chunk.

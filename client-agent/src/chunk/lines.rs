@@ -52,7 +52,16 @@ pub(super) fn split(start: usize, heading_mark: Option<u8>, cutter: &mut Cutter<
 }
 
 fn add_section(range: std::ops::Range<usize>, decl: Option<usize>, cutter: &mut Cutter<'_>) {
-    let place = Place { depth: 0, inner_depth: 1, by_layout: true, decl, role: Role::Code, is_head: false };
+    let place = Place {
+        depth: 0,
+        inner_depth: 1,
+        by_layout: true,
+        decl,
+        role: Role::Code,
+        is_head: false,
+        is_whole: false,
+        is_glued: false,
+    };
     cutter.add_lines(range, place);
 }
 

@@ -30,6 +30,29 @@ struct Frame {
     attributes: Option<usize>,
     /// The node is a piece already: only the declarations in it are still looked for.
     taken: bool,
+    /// Role of all that is in the node.
+    role: Role,
+    /// Where the run begins of which the last child was one.
+    run: Option<usize>,
+    /// The last child that was a declaration, if it belongs to the next one of its name.
+    overload: Option<usize>,
+}
+
+impl Frame {
+    fn new(end: usize, done: usize, decl: Option<usize>) -> Self {
+        let role = Role::Code;
+        Self {
+            end,
+            done,
+            is_error: false,
+            decl,
+            attributes: None,
+            taken: false,
+            role,
+            run: None,
+            overload: None,
+        }
+    }
 }
 
 /// The common parent of the last piece and the next.
@@ -53,6 +76,8 @@ struct Walk<'a, 'b> {
     common: Common,
     /// The next piece begins a declaration that was opened.
     head_pending: bool,
+    /// The next piece belongs to the one before.
+    glue_pending: bool,
 }
 
 /// Adds the pieces of the whole file from `start` on; answers the declarations met, in order of their start.
@@ -65,8 +90,7 @@ pub(super) fn split(
 ) -> Vec<Decl> {
     let end = cutter.bytes().len();
     let root = tree.root_node();
-    let outside =
-        Frame { end, done: start, is_error: root.is_error(), decl: None, attributes: None, taken: false };
+    let outside = Frame { is_error: root.is_error(), ..Frame::new(end, start, None) };
     let common = Common { depth: 0, is_error: false };
     let mut walk = Walk {
         grammar,
@@ -76,6 +100,7 @@ pub(super) fn split(
         decls: Vec::new(),
         common,
         head_pending: false,
+        glue_pending: false,
     };
     let mut cursor = tree.walk();
     'nodes: loop {
@@ -109,8 +134,8 @@ impl Walk<'_, '_> {
             return self.look_into(node);
         }
         let is_root = self.frames.len() == 1;
-        let (done, frame_end, outer_decl, attributes) =
-            self.frames.last().map(|f| (f.done, f.end, f.decl, f.attributes))?;
+        let (done, frame_end, outer_decl, attributes, outer_role) =
+            self.frames.last().map(|f| (f.done, f.end, f.decl, f.attributes, f.role))?;
         let start = if is_root { done } else { node.start_byte().max(done) };
         let end = if is_root { frame_end } else { node.end_byte().min(frame_end) };
         if end <= start {
@@ -126,22 +151,25 @@ impl Walk<'_, '_> {
         }
         let decl = self.declare(node, role, start..end, mark_from).or(outer_decl);
 
-        let fits = self.cutter.fits(&(start..end));
-        let open =
-            is_root || role.container || !fits || (!role.declares() && self.cutter.tears_line(start..end));
-        if open && node.child_count() > 0 {
-            self.head_pending |= decl != outer_decl;
-            let is_error = node.is_error();
-            return Some(Frame { end, done: start, is_error, decl, attributes: None, taken: false });
-        }
         let piece_role = match (role.comment, role.attribute) {
             (true, _) => Role::Comment,
             (_, true) => Role::Attribute,
-            _ => Role::Code,
+            _ => outer_role,
         };
-        self.add(start..end, decl, piece_role);
+        let range = start..end;
+        let is_whole = self.grammar.is_whole(role, node) && self.cutter.fits_whole(&range);
+        let fits = self.cutter.fits(&range) && !(role.declares() && self.cutter.outgrows_with_lead(&range));
+        let torn = || !role.declares() && self.cutter.tears_line(range.clone());
+        let open = is_root || role.container || !is_whole && (!fits || torn());
+        self.hold(node, role, &range, decl.filter(|_| decl != outer_decl));
+        if open && node.child_count() > 0 {
+            self.head_pending |= decl != outer_decl;
+            let is_error = node.is_error();
+            return Some(Frame { is_error, role: piece_role, ..Frame::new(end, start, decl) });
+        }
+        self.add(range, decl, piece_role, is_whole);
         let opened = node.named_child_count() > 0 && !role.comment;
-        opened.then_some(Frame { end, done: end, is_error: false, decl, attributes: None, taken: true })
+        opened.then_some(Frame { taken: true, ..Frame::new(end, end, decl) })
     }
 
     fn in_taken(&self) -> bool {
@@ -163,7 +191,7 @@ impl Walk<'_, '_> {
             return None;
         }
         let decl = self.declare(node, role, start..end, mark_from).or(outer_decl);
-        Some(Frame { end, done: end, is_error: false, decl, attributes: None, taken: true })
+        Some(Frame { taken: true, ..Frame::new(end, end, decl) })
     }
 
     /// Notes that the walk stands between two children of the innermost open node.
@@ -192,15 +220,33 @@ impl Walk<'_, '_> {
 
     /// Adds the text that no child covers, up to `to`.
     fn gap(&mut self, to: usize) {
-        let Some((done, decl)) = self.frames.last().map(|f| (f.done, f.decl)) else { return };
+        let Some((done, decl, role)) = self.frames.last().map(|f| (f.done, f.decl, f.role)) else { return };
         if done < to {
             self.meet();
-            self.add(done..to, decl, Role::Code);
+            self.add(done..to, decl, role, false);
             self.meet();
         }
     }
 
-    fn add(&mut self, range: Range<usize>, decl: Option<usize>, role: Role) {
+    /// Holds the node to its elder sibling, where they are of one run, or overloads of one name.
+    fn hold(&mut self, node: Node<'_>, role: KindRole, range: &Range<usize>, decl: Option<usize>) {
+        if role.comment || role.attribute || !node.is_named() {
+            return;
+        }
+        let in_run = self.grammar.in_run(role, node);
+        let Some(frame) = self.frames.last_mut() else { return };
+        let (run, elder) = (frame.run.take().filter(|_| in_run), frame.overload.take());
+        let run_fits = run.is_some_and(|from| self.cutter.fits_whole(&(from..range.end)));
+        frame.run = in_run.then(|| run.filter(|_| run_fits).unwrap_or(range.start));
+        frame.overload = decl.filter(|_| role.overload && self.cutter.fits(range));
+        let name = |at: usize| self.decls.get(at).and_then(|d| d.name.as_deref());
+        let same_name = elder.and_then(name).is_some_and(|elder| decl.and_then(name) == Some(elder));
+        if run_fits || same_name {
+            self.glue_pending |= self.cutter.glue(range.start);
+        }
+    }
+
+    fn add(&mut self, range: Range<usize>, decl: Option<usize>, role: Role, is_whole: bool) {
         if let Some(frame) = self.frames.last_mut() {
             frame.done = range.end;
         }
@@ -211,10 +257,13 @@ impl Walk<'_, '_> {
             decl,
             role,
             is_head: self.head_pending,
+            is_whole,
+            is_glued: self.glue_pending,
         };
         if self.cutter.add(range, place) {
             self.common = Common { depth: usize::MAX, is_error: false };
             self.head_pending = false;
+            self.glue_pending = false;
         }
     }
 

@@ -3,6 +3,7 @@
 //! It knows files of questions and of right answers; only `tune` knows the constants of the order.
 
 pub mod benchmark;
+pub mod chunks;
 pub mod demo;
 pub mod measures;
 pub mod retrieval;

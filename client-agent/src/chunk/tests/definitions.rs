@@ -91,3 +91,12 @@ fn headings_imports_and_names_that_nobody_could_type_define_nothing() {
     );
     assert_eq!(definitions("a.js", "const { a, b } = require('x');\n", 1_000), "");
 }
+
+#[test]
+fn chunks_know_what_is_around_them() {
+    let text = "package p\nclass Outer {\n    class Inner {\n        fun first() { one(); two(); three() }\n\n        fun second() { one(); two(); three() }\n    }\n}\n";
+    let budget = ChunkBudget { preferred: 45, ..ChunkBudget::default() };
+    let file = chunk_file("A.kt", text.as_bytes(), &budget);
+    let last = file.chunks.last().map(|c| (c.scopes.clone(), c.name.as_deref()));
+    assert_eq!(last, Some((vec!["Outer".to_owned(), "Inner".to_owned()], Some("second"))));
+}

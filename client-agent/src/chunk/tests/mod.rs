@@ -5,6 +5,7 @@ mod awkward;
 mod definitions;
 mod invariants;
 mod samples;
+mod stability;
 
 use crate::chunk::{Chunk, ChunkBudget, ChunkedFile, chunk_file};
 
