@@ -28,6 +28,20 @@ test: setup ## All tests
 bench-scan: setup ## Time scans against the memory's read limit; CODES=folder PEERS=1 JSON=file QUICK=1 ROWS=n
 	@$(ENV) deploy/bench/scan.sh
 
+.PHONY: soak
+soak: setup ## The tests that take long: 100 power cuts in the middle of an index
+	@$(ENV) SEXTANT_KILLS=100 cargo test --locked --package sextant-tests --test all -- --nocapture resume
+
+.PHONY: bench-daemon
+bench-daemon: setup ## Memory, CPU and start of an idle daemon; IDLE_SECONDS=600, JSON=file
+	@$(ENV) cargo build --release --locked --package sextant-client --package sextant-tests
+	@$(ENV) "$${CARGO_TARGET_DIR:-target}/release/sextant-bench-daemon" --seconds "$${IDLE_SECONDS:-600}" $${JSON:+--json "$$JSON"}
+
+.PHONY: docs
+docs: setup ## Write what is made from tables: docs/troubleshooting.md, client-agent/src/api/openapi.json
+	@$(ENV) SEXTANT_WRITE_DOCS=1 cargo test --locked --package sextant-client --lib -- the_file_is_the_document
+	@$(ENV) SEXTANT_WRITE_DOCS=1 cargo test --locked --package sextant-tests --test all -- the_page_is_what_the_table_makes
+
 .PHONY: check
 check: setup ## Format, lints, dependencies, tidy; writes nothing
 	@deploy/setup.sh deny

@@ -1,19 +1,23 @@
 //! The agent: everything that a command needs, opened once. Commands come in here and values of `report` go out.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use tokio::sync::OwnedMutexGuard;
 
 use sextant_proto::code::CodeSpec;
 use sextant_proto::coordinator::{ClusterStatus, CollectionInfo, OpenCollection};
 use sextant_proto::coverage::Coverage;
 use sextant_proto::embed::ModelCard;
 use sextant_proto::error::{ErrorCode, WireError};
+use sextant_proto::ids::{Sequence, WorkspaceId};
 
 use crate::chunk::ChunkBudget;
 use crate::cluster::Cluster;
 use crate::config::Config;
+use crate::data_dir::{self, DataDirError, DataLock};
 use crate::diff::diff;
 use crate::key::Keyring;
 use crate::lexical::{Indexed, Lexical, LexicalError, Shelf, Source};
@@ -21,7 +25,7 @@ use crate::manifest::{Manifest, ManifestError, TreeRow};
 use crate::rank::asked::Asked;
 use crate::rank::weights::Weights;
 use crate::rank::{Candidate, Words, rank};
-use crate::report::{Answer, IndexReport, Progress, StatusReport, Timing, TreeStatus};
+use crate::report::{Answer, IndexReport, Progress, Receipt, Silent, StatusReport, Timing, TreeStatus};
 use crate::search::{self, Question};
 use crate::sync::{Sync, SyncError};
 use crate::tree::{Place, collection_name, resolve};
@@ -31,41 +35,37 @@ pub use crate::search::SearchOptions;
 
 /// How long a command waits for another one to release the data folder.
 const LOCK_WAIT: Duration = Duration::from_mins(10);
-/// How often it looks.
-const LOCK_POLL: Duration = Duration::from_millis(50);
 /// Longest question, bytes.
 const MAX_QUERY_BYTES: usize = 64 << 10;
+/// How long a search of an indexed tree waits for an index of it that is under way before it answers from what is there.
+const INDEX_WAIT: Duration = Duration::from_secs(2);
+/// Tries of a question while an index moves its view on: each publish makes the one before unreadable.
+const MOVING_TRIES: u32 = 20;
+/// Bytes of a path that a message shows.
+const SHOWN_PATH_BYTES: usize = 300;
 
 /// Why a command fails.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// A folder of the agent's.
-    #[error(
-        "{path}: {doing} failed: {source}; check that the folder exists and may be written, or set SEXTANT_DATA_DIR"
-    )]
-    DataDir {
-        /// The folder or file.
-        path: PathBuf,
-        /// What was tried.
-        doing: &'static str,
-        /// Why not.
-        source: std::io::Error,
-    },
-    /// Another process.
-    #[error(
-        "{path} is in use by another sextant; wait for it to end, or set SEXTANT_DATA_DIR to another folder"
-    )]
-    Busy {
-        /// The lock file.
-        path: PathBuf,
-    },
+    /// The data folder.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
     /// A path of the user's.
-    #[error("{path}: {source}; check the spelling")]
+    #[error("{}: {source}; check the spelling", shown(path))]
     Path {
         /// As given.
         path: PathBuf,
         /// Why not.
         source: std::io::Error,
+    },
+    /// A folder that holds far more than code.
+    #[error(
+        "{} holds everything of yours, not one project; name a folder in it, or say --force if you mean it",
+        path.display()
+    )]
+    TooWide {
+        /// The folder.
+        path: PathBuf,
     },
     /// A question that is none.
     #[error("{0}")]
@@ -89,6 +89,9 @@ pub enum AgentError {
     /// The cluster.
     #[error("the cluster answered: {0}")]
     Cluster(#[from] WireError),
+    /// A defect, or a machine out of memory.
+    #[error("a background task failed: {0}")]
+    Task(String),
 }
 
 /// Candidates of an answer with what orders them.
@@ -118,34 +121,84 @@ pub struct Agent {
     shelf: Shelf,
     #[cfg(feature = "embedded")]
     embedded: crate::embedded::Embedded,
+    trees: TreeLocks,
     // Held until the end: one process a data folder.
-    _lock: File,
+    _lock: Arc<DataLock>,
+}
+
+impl std::fmt::Debug for Agent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Agent").field("data_dir", &self.config.data_dir).finish_non_exhaustive()
+    }
+}
+
+/// One refresh a tree at a time; others of the same tree wait in turn, those of other trees do not.
+#[derive(Debug, Default)]
+struct TreeLocks {
+    trees: std::sync::Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+impl TreeLocks {
+    fn of(&self, root: &Path) -> Arc<tokio::sync::Mutex<()>> {
+        // Nothing panics while it is held.
+        let mut trees = self.trees.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Arc::clone(trees.entry(root.to_owned()).or_default())
+    }
 }
 
 impl Agent {
-    /// Opens the data folder and starts the embedded cluster.
+    /// Makes the data folder where it is not there, takes its lock and starts the embedded cluster.
     pub async fn open(config: &Config, progress: &dyn Progress) -> Result<Self, AgentError> {
+        data_dir::make(&config.data_dir)?;
+        let waiting = || progress.note("waiting for another sextant that uses the same data folder");
+        let lock = DataLock::take(&config.data_dir, LOCK_WAIT, waiting).await?;
+        Self::open_locked(config, Arc::new(lock)).await
+    }
+
+    /// The same in a data folder that was locked before.
+    pub async fn open_locked(config: &Config, lock: Arc<DataLock>) -> Result<Self, AgentError> {
         let dir = &config.data_dir;
-        let client_dir = dir.join("client");
-        make_private(dir)?;
-        // Vectors give away much of the text they stand for, so the servers' folders are as private as the client's.
-        for name in ["client", "shard", "coordinator"] {
-            make_private(&dir.join(name))?;
-        }
-        let lock = lock(&dir.join("lock"), progress).await?;
-        let manifest = Manifest::open(&client_dir.join("manifest.redb"))?;
+        data_dir::make(dir)?;
+        let manifest = Manifest::open(&dir.join("client").join("manifest.redb"))?;
         let keyring = Keyring::new(&crate::embedded::org_key(dir)?);
         let (embedded, cluster) = crate::embedded::Embedded::start(config).await?;
         let model = cluster.model().await?;
         let settings = crate::sync::settings(config.max_file_bytes, &ChunkBudget::default());
-        let shelf = Shelf::new(client_dir.join("lexical"), settings);
-        Ok(Self { config: config.clone(), manifest, keyring, cluster, model, shelf, embedded, _lock: lock })
+        let shelf = Shelf::new(dir.join("client").join("lexical"), settings);
+        let trees = TreeLocks::default();
+        Ok(Self {
+            config: config.clone(),
+            manifest,
+            keyring,
+            cluster,
+            model,
+            shelf,
+            embedded,
+            trees,
+            _lock: lock,
+        })
+    }
+
+    /// Resolves when a node has died; says why.
+    pub async fn fatal(&self) -> String {
+        self.embedded.fatal().await
+    }
+
+    /// Refuses a tree that is surely not meant: a home folder, or one above it. A tree that is indexed already was.
+    pub fn admit(&self, path: &Path) -> Result<(), AgentError> {
+        let place = self.place(path)?;
+        let home = self.config.home.canonicalize().unwrap_or_else(|_| self.config.home.clone());
+        if home.starts_with(&place.root) && self.manifest.tree(&place.root)?.is_none() {
+            return Err(AgentError::TooWide { path: place.root });
+        }
+        Ok(())
     }
 
     /// Brings the index of the tree at `path` up to date.
     pub async fn index(&self, path: &Path, progress: &dyn Progress) -> Result<IndexReport, AgentError> {
         let place = self.place(path)?;
-        let mut report = self.refresh(&place, true, progress).await?;
+        let turn = self.turn(&place, progress).await;
+        let mut report = self.refresh(&place, true, &turn, progress).await?;
         if !place.prefix.is_empty() {
             let root = place.root.display();
             report.warnings.push(format!(
@@ -178,8 +231,15 @@ impl Agent {
         let place = self.place(path)?;
         let started = Instant::now();
         let mut warnings = Vec::new();
-        if options.refresh || self.manifest.tree(&place.root)?.is_none_or(|tree| tree.revision.is_none()) {
-            warnings = self.refresh(&place, false, progress).await?.warnings;
+        let searchable = self.manifest.tree(&place.root)?.is_some_and(|tree| tree.revision.is_some());
+        if options.refresh || !searchable {
+            // A tree that can be searched is not worth a long wait for somebody else's index of it.
+            let patience = if searchable { INDEX_WAIT } else { Duration::MAX };
+            match tokio::time::timeout(patience, self.turn(&place, progress)).await {
+                Ok(turn) => warnings = self.refresh(&place, false, &turn, progress).await?.warnings,
+                Err(_) => warnings
+                    .push("an index of this folder is under way; this is what is indexed so far".to_owned()),
+            }
         }
         let refresh = started.elapsed().as_secs_f64();
         let answer = match self.ask(query, &place, options).await {
@@ -188,8 +248,9 @@ impl Agent {
             Err(AgentError::Cluster(error))
                 if matches!(error.code, ErrorCode::NotFound | ErrorCode::Behind) =>
             {
+                let turn = self.turn(&place, progress).await;
                 self.forget(&place)?;
-                warnings = self.refresh(&place, false, progress).await?.warnings;
+                warnings = self.refresh(&place, false, &turn, progress).await?.warnings;
                 self.ask(query, &place, options).await
             }
             answer => answer,
@@ -200,7 +261,31 @@ impl Agent {
         Ok(answer)
     }
 
+    /// Asks, and asks again where the view moved on meanwhile: an index that runs beside makes each publish's view
+    /// unreadable soon after the next one.
     async fn ask(&self, query: &str, place: &Place, options: &SearchOptions) -> Result<Answer, AgentError> {
+        for _ in 1..MOVING_TRIES {
+            let before = self.view(place)?;
+            match self.ask_once(query, place, options).await {
+                Err(AgentError::Cluster(_)) if self.view(place)? != before => {}
+                answer => return answer,
+            }
+        }
+        // Publishes follow each other faster than one question takes: wait for the index to end.
+        let _turn = self.turn(place, &Silent).await;
+        self.ask_once(query, place, options).await
+    }
+
+    fn view(&self, place: &Place) -> Result<Option<(WorkspaceId, Sequence)>, AgentError> {
+        Ok(self.manifest.tree(&place.root)?.map(|tree| (tree.workspace, tree.sequence)))
+    }
+
+    async fn ask_once(
+        &self,
+        query: &str,
+        place: &Place,
+        options: &SearchOptions,
+    ) -> Result<Answer, AgentError> {
         let collection = self.collection(place, false).await?;
         let tree = self.tree(place)?;
         let question = self.question(query, place, options, &tree, &collection);
@@ -220,7 +305,7 @@ impl Agent {
         Ok(Answer {
             root: place.root.clone(),
             hits,
-            coverage: gathered.coverage,
+            coverage: Receipt::from(&gathered.coverage),
             warnings: gathered.warnings,
             bad_coordinates,
             timing: gathered.timing,
@@ -298,7 +383,10 @@ impl Agent {
             }
             let files = self.manifest.files(&root)?;
             let options = self.walk_options();
-            let changed = walk(&root, &options).ok().map(|outcome| {
+            let walked = root.clone();
+            let outcome = tokio::task::spawn_blocking(move || walk(&walked, &options)).await;
+            let outcome = outcome.map_err(|error| AgentError::Task(error.to_string()))?;
+            let changed = outcome.ok().map(|outcome| {
                 let difference = diff(&files, &outcome.files);
                 (difference.suspects.len() + difference.gone.len()) as u64
             });
@@ -343,10 +431,21 @@ impl Agent {
         resolve(path, &known).map_err(|source| AgentError::Path { path: path.into(), source })
     }
 
+    /// The right to bring this tree up to date; waits for others that do.
+    async fn turn(&self, place: &Place, progress: &dyn Progress) -> OwnedMutexGuard<()> {
+        let lock = self.trees.of(&place.root);
+        if let Ok(turn) = Arc::clone(&lock).try_lock_owned() {
+            return turn;
+        }
+        progress.note("waiting for another index of this folder");
+        lock.lock_owned().await
+    }
+
     async fn refresh(
         &self,
         place: &Place,
         confirm: bool,
+        _turn: &OwnedMutexGuard<()>,
         progress: &dyn Progress,
     ) -> Result<IndexReport, AgentError> {
         let sync = Sync {
@@ -428,34 +527,13 @@ impl Agent {
     }
 }
 
-fn make_private(dir: &Path) -> Result<(), AgentError> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|source| AgentError::DataDir {
-        path: dir.into(),
-        doing: "making the folder",
-        source,
-    })
-}
-
-async fn lock(path: &Path, progress: &dyn Progress) -> Result<File, AgentError> {
-    let failed = |source| AgentError::DataDir { path: path.into(), doing: "locking the data folder", source };
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(failed)?;
-    let started = Instant::now();
-    let mut told = false;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
-            Err(TryLockError::WouldBlock) if started.elapsed() > LOCK_WAIT => {
-                return Err(AgentError::Busy { path: path.into() });
-            }
-            Err(TryLockError::WouldBlock) => {
-                if !told {
-                    progress.note("waiting for another sextant that uses the same data folder");
-                    told = true;
-                }
-                tokio::time::sleep(LOCK_POLL).await;
-            }
-        }
+/// A path as a message shows it: the middle of a very long one is left out.
+fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if text.len() <= SHOWN_PATH_BYTES {
+        return text.into_owned();
     }
+    let head = text.floor_char_boundary(SHOWN_PATH_BYTES * 2 / 3);
+    let tail = text.ceil_char_boundary(text.len() - SHOWN_PATH_BYTES / 3);
+    format!("{} … {} ({} bytes)", &text[..head], &text[tail..], text.len())
 }

@@ -6,6 +6,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::ValueEnum;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
@@ -22,6 +23,10 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 const MAX_FILE_BYTES_CAP: u64 = 1 << 30;
 /// Sessions over this are a slip of the pen: each holds the model in memory.
 const MAX_EMBED_SESSIONS: usize = 1024;
+/// Five minutes: somebody who works asks again sooner; what is opened again costs well below a second.
+const REST_AFTER_S: u64 = 300;
+/// Three hours: a resting daemon costs next to nothing, one that is forgotten should still go.
+const EXIT_AFTER_S: u64 = 3 * 3600;
 /// Folder of the model below the assets, and the library beside it.
 const MODEL: &str = "models/all-MiniLM-L6-v2";
 const ONNXRUNTIME: &str = "onnxruntime-1.32.0/libonnxruntime.so.1.32.0";
@@ -146,6 +151,13 @@ pub struct Config {
     pub metrics_addr: Option<SocketAddr>,
     /// What turns text into vectors.
     pub backend: Backend,
+    /// A daemon that has had nothing to do for so long closes its stores and its model; the next request opens them.
+    /// Zero: never.
+    pub rest_after: Duration,
+    /// A daemon that has had nothing to do for so long ends; the next command starts one. Zero: never.
+    pub exit_after: Duration,
+    /// The user's home folder. Absolute.
+    pub home: PathBuf,
 }
 
 /// One layer of configuration: every key may be left open.
@@ -182,10 +194,16 @@ pub struct RawConfig {
     /// See [`Config::backend`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,
+    /// See [`Config::rest_after`], seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rest_after_s: Option<u64>,
+    /// See [`Config::exit_after`], seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_after_s: Option<u64>,
 }
 
 /// The keys of a file, as [`RawConfig`] has them.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 12] = [
     "data_dir",
     "assets_dir",
     "model",
@@ -196,6 +214,8 @@ const KEYS: [&str; 10] = [
     "log",
     "metrics_addr",
     "backend",
+    "rest_after_s",
+    "exit_after_s",
 ];
 
 /// What the configuration depends on outside of flags and file: taken once, so that the rest is a function.
@@ -370,6 +390,9 @@ fn validate(raw: RawConfig, file: Option<PathBuf>, around: &Surroundings) -> Res
         log,
         metrics_addr,
         backend,
+        rest_after: Duration::from_secs(raw.rest_after_s.unwrap_or(REST_AFTER_S)),
+        exit_after: Duration::from_secs(raw.exit_after_s.unwrap_or(EXIT_AFTER_S)),
+        home: around.home.clone(),
     })
 }
 
@@ -482,6 +505,8 @@ mod tests {
             log: Some("off".into()),
             metrics_addr: Some("[::1]:1".into()),
             backend: Some("fake".into()),
+            rest_after_s: Some(1),
+            exit_after_s: Some(1),
         };
         let value = serde_json::to_value(full).expect("serialise");
         let mut names: Vec<&str> = value.as_object().expect("object").keys().map(String::as_str).collect();

@@ -80,6 +80,12 @@ fn embed_service(config: &Config) -> Result<EmbedService, EmbedError> {
     }
 }
 
+/// Loads the model and tries it; its name. Cost: seconds, and the memory of one session.
+pub fn try_model(config: &Config) -> Result<String, EmbedError> {
+    let service = embed_service(&Config { embed_sessions: 1, ..config.clone() })?;
+    Ok(service.models().models.first().map(|model| model.name.clone()).unwrap_or_default())
+}
+
 impl Embedded {
     /// Starts the nodes with their data in the data folder, and says how to reach them.
     pub async fn start(config: &Config) -> Result<(Self, Cluster), EmbeddedError> {

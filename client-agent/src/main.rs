@@ -18,12 +18,16 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<Exit, Box<dyn Error>> {
     let config =
         Config::load(cli.global.layer(), cli.global.config.as_deref(), &Surroundings::of_process()?)?;
-    log_to_stderr(config.log);
+    if cli.is_daemon() {
+        sextant_client::daemon::serve::detach();
+    } else {
+        log_to_stderr(config.log);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        sextant_daemon::serve_metrics(config.metrics_addr)?;
-        Ok(cli::run(cli, &config).await?)
-    })
+    let exit = runtime.block_on(cli::run(cli, &config));
+    // Nothing that still runs is worth a wait: a daemon has drained by now, a command has its answer.
+    runtime.shutdown_background();
+    Ok(exit?)
 }
 
 /// Sends events of `level` and above to standard error, one a line.

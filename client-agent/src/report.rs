@@ -1,18 +1,21 @@
 //! What the agent tells its callers: results of an index, a search or a status, and progress on the way.
 //!
-//! Plain values; the CLI prints them, and later callers serialise them.
+//! Plain values. The local API sends them as JSON, so their fields are a promise; the CLI prints them.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use sextant_proto::coverage::Coverage;
 
+use crate::path_text;
 use crate::rank::Reasons;
 use crate::snippet::SnippetState;
 
 /// A file that was left out, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkippedFile {
     /// Path from the root.
     pub path: String,
@@ -21,7 +24,7 @@ pub struct SkippedFile {
 }
 
 /// Result of an index.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct IndexReport {
     /// Files in the index.
     pub files: u64,
@@ -46,7 +49,7 @@ pub struct IndexReport {
 }
 
 /// A hit with its text.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
     /// Path from the root.
     pub path: String,
@@ -63,7 +66,7 @@ pub struct Found {
     /// What the score is made of.
     pub reasons: Reasons,
     /// What it is.
-    pub item: &'static str,
+    pub item: Cow<'static, str>,
     /// Language.
     pub lang: String,
     /// Collection.
@@ -76,15 +79,59 @@ pub struct Found {
     pub snippet: Option<String>,
 }
 
+/// A group that did not answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MissingGroup {
+    /// The group.
+    pub group: u64,
+    /// Why.
+    pub reason: String,
+}
+
+/// What an answer was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Receipt {
+    /// Whether every group answered.
+    pub complete: bool,
+    /// Groups that were asked.
+    pub asked: u32,
+    /// Groups that answered.
+    pub answered: u32,
+    /// Groups that did not.
+    pub missing: Vec<MissingGroup>,
+    /// Log entries by which answering replicas were behind, the most of any group.
+    pub behind: u64,
+    /// Vectors that were compared.
+    pub scanned: u64,
+}
+
+impl From<&Coverage> for Receipt {
+    fn from(coverage: &Coverage) -> Self {
+        let missing = coverage.missing.iter();
+        Self {
+            complete: coverage.is_complete(),
+            asked: coverage.asked,
+            answered: coverage.answered,
+            missing: missing
+                .map(|part| MissingGroup { group: part.group.0, reason: format!("{:?}", part.code) })
+                .collect(),
+            behind: coverage.behind,
+            scanned: coverage.scanned,
+        }
+    }
+}
+
 /// Result of a search.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
     /// What the paths of the hits start from.
+    #[serde(with = "path_text")]
+    #[schemars(with = "path_text::PathText")]
     pub root: PathBuf,
     /// Best first.
     pub hits: Vec<Found>,
     /// What it comes from.
-    pub coverage: Coverage,
+    pub coverage: Receipt,
     /// What the user should know.
     pub warnings: Vec<String>,
     /// Coordinates from a server that named nothing inside of the checkout.
@@ -94,7 +141,7 @@ pub struct Answer {
 }
 
 /// Stages of a search, seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
     /// Looking for changes and publishing them.
     pub refresh: f64,
@@ -109,7 +156,7 @@ pub struct Timing {
 }
 
 /// One indexed tree.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TreeStatus {
     /// Folder on this machine.
     pub root: String,
@@ -126,7 +173,7 @@ pub struct TreeStatus {
 }
 
 /// Result of a status.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StatusReport {
     /// Data folder.
     pub data_dir: String,

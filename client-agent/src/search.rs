@@ -170,7 +170,7 @@ pub fn locate_all(
             continue;
         };
         let has_text = question.options.snippets && located.state != SnippetState::Missing;
-        let item = hit.item_type().name();
+        let item = hit.item_type().name().into();
         all.push(Found {
             path: hit.path,
             start_line: located.start_line,

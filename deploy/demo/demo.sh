@@ -31,7 +31,7 @@ fi
 
 # The demo keeps its own index, so that it starts from nothing each time.
 data=$(mktemp -d)
-trap 'rm -rf "$data"' EXIT
+trap '"$programs/sextant" daemon stop >/dev/null; rm -rf "$data"' EXIT
 export SEXTANT_DATA_DIR=$data
 "$programs/sextant" index "$repository"
 "$programs/sextant" search "$QUERY" "$repository"

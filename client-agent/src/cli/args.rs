@@ -35,6 +35,15 @@ marked `moved` where its text now stands elsewhere in the file, `edited` where i
 Exit codes: 0 hits, 1 no hits, 2 an error, which includes no hits while a part of the index did not answer.
 A reader that closes the pipe early, such as head, ends the output quietly with the code the search had.";
 
+const DAEMON_HELP: &str = "\
+Every command starts the daemon where it does not run; one serves all commands of a data folder. It closes its stores
+and its model after `rest_after_s` seconds without work and ends after `exit_after_s`. A command of a newer build, or of
+other settings, lets it finish and takes over. An index stops when nobody waits for it any more; what it has done stays.
+Exit codes: 0 done, 1 `status` found none, 2 an error.";
+
+const DOCTOR_HELP: &str = "\
+Needs no daemon and changes nothing. Exit codes: 0 nothing is wrong, 2 something is.";
+
 /// Find code by meaning.
 #[derive(Debug, Parser)]
 #[command(name = "sextant", version, after_help = EXAMPLES, arg_required_else_help = true)]
@@ -74,6 +83,51 @@ pub enum Command {
     Search(SearchArgs),
     /// Show what is indexed
     Status(StatusArgs),
+    /// Start, stop or show the background process
+    Daemon(DaemonArgs),
+    /// Look for what is wrong with this installation
+    Doctor(DoctorArgs),
+    /// Serve searches to an assistant, by the Model Context Protocol on standard input and output
+    Mcp,
+}
+
+/// Arguments of `daemon`.
+#[derive(Debug, Args)]
+#[command(after_help = DAEMON_HELP, arg_required_else_help = true)]
+pub struct DaemonArgs {
+    /// What to do with it
+    #[command(subcommand)]
+    pub what: DaemonCommand,
+}
+
+/// What to do with the daemon.
+#[derive(Debug, Subcommand)]
+pub enum DaemonCommand {
+    /// Start it, where it does not run
+    Start,
+    /// Stop it, once it has finished what it does
+    Stop,
+    /// Show whether it runs
+    Status {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Be the daemon, in the foreground: for a supervisor
+    Run {
+        /// Tell the process that started this one when it is up, and leave its terminal
+        #[arg(long, hide = true)]
+        announce: bool,
+    },
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = DOCTOR_HELP)]
+pub struct DoctorArgs {
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `index`.
@@ -88,6 +142,9 @@ pub struct IndexArgs {
     /// List every file that was left out, and what the run cost
     #[arg(short, long)]
     pub verbose: bool,
+    /// Index a home folder, or one above it, too
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Arguments of `search`.
@@ -122,6 +179,9 @@ pub struct SearchArgs {
     /// Search what is indexed, without looking for changes
     #[arg(long)]
     pub no_refresh: bool,
+    /// Index a home folder, or one above it, too
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Arguments of `status`.
@@ -158,6 +218,11 @@ impl GlobalArgs {
 }
 
 impl Cli {
+    /// Whether this process is to be the daemon in the background: it has a log of its own and no terminal.
+    pub fn is_daemon(&self) -> bool {
+        matches!(self.command, Command::Daemon(DaemonArgs { what: DaemonCommand::Run { .. } }))
+    }
+
     /// Checks what the parser does not: it would repeat a query of any length in its message.
     pub(super) fn check(self) -> Result<Self, String> {
         if let Command::Search(SearchArgs { query, .. }) = &self.command {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::escape;
 use crate::cli::render::state_name;
-use crate::report::{Answer, Found, Timing};
+use crate::report::{Answer, Found, Receipt, Timing};
 
 /// A hit. The order of the fields is that of the lines of `--jsonl`.
 #[derive(Serialize)]
@@ -27,29 +27,12 @@ struct Hit<'a> {
     snippet: Option<&'a str>,
 }
 
-/// What an answer was made from.
-#[derive(Serialize)]
-struct Receipt {
-    complete: bool,
-    asked: u32,
-    answered: u32,
-    missing: Vec<MissingGroup>,
-    behind: u64,
-    scanned: u64,
-}
-
-#[derive(Serialize)]
-struct MissingGroup {
-    group: u64,
-    reason: String,
-}
-
 #[derive(Serialize)]
 struct Whole<'a> {
     query: &'a str,
     root: &'a str,
     hits: Vec<Hit<'a>>,
-    coverage: Receipt,
+    coverage: &'a Receipt,
     warnings: &'a [String],
     bad_coordinates: u64,
     /// Seconds.
@@ -65,7 +48,7 @@ impl<'a> From<&'a Found> for Hit<'a> {
             start_byte: found.start_byte,
             end_byte: found.end_byte,
             score: found.score,
-            item: found.item,
+            item: &found.item,
             lang: &found.lang,
             collection: &found.collection,
             revision: &found.revision,
@@ -77,24 +60,11 @@ impl<'a> From<&'a Found> for Hit<'a> {
 
 /// The whole answer to `query` as one object on one line; `root` is the folder that paths start from.
 pub(super) fn answer(answer: &Answer, query: &str, root: &str) -> Result<String, serde_json::Error> {
-    let coverage = &answer.coverage;
-    let missing = coverage
-        .missing
-        .iter()
-        .map(|missing| MissingGroup { group: missing.group.0, reason: format!("{:?}", missing.code) })
-        .collect();
     object(&Whole {
         query,
         root,
         hits: answer.hits.iter().map(Hit::from).collect(),
-        coverage: Receipt {
-            complete: coverage.is_complete(),
-            asked: coverage.asked,
-            answered: coverage.answered,
-            missing,
-            behind: coverage.behind,
-            scanned: coverage.scanned,
-        },
+        coverage: &answer.coverage,
         warnings: &answer.warnings,
         bad_coordinates: answer.bad_coordinates,
         timing: answer.timing,
@@ -139,7 +109,7 @@ mod tests {
     #[test]
     fn a_whole_answer_is_one_object() {
         let mut partial = answer_of(vec![found("a", (1, 1), None), found("b", (1, 1), None)]);
-        partial.coverage.asked = 2;
+        partial.coverage.complete = false;
         let text = answer(&partial, "q", "/r").expect("serialise");
         assert_eq!(text.lines().count(), 1);
         let value: Value = serde_json::from_str(&text).expect("JSON");

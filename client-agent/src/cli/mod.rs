@@ -4,6 +4,7 @@
 //! and `progress` alone write. Must not know how anything is walked, embedded, published or found.
 
 mod args;
+mod background;
 mod escape;
 mod highlight;
 mod machine;
@@ -15,30 +16,43 @@ mod render;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use crate::agent::{Agent, AgentError, SearchOptions};
-
+use crate::api::wire::{IndexRequest, SearchRequest, StatusRequest};
+use crate::api::{ApiClient, ApiError};
 use crate::cli::paint::{Colors, Screen};
 use crate::cli::place::Place;
 use crate::cli::print::Printer;
 use crate::cli::progress::Bars;
 use crate::cli::render::RenderOptions;
 use crate::config::Config;
+use crate::daemon::{ReachError, ServeError, reach};
 use crate::report::Answer;
 
-pub use args::{Cli, ColorChoice, Command, GlobalArgs, IndexArgs, SearchArgs, StatusArgs};
+pub use args::{
+    Cli, ColorChoice, Command, DaemonArgs, DaemonCommand, DoctorArgs, GlobalArgs, IndexArgs, SearchArgs,
+    StatusArgs,
+};
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    /// The agent failed; its message says at what, and what to do.
+    /// The daemon said no, or nothing; its message says at what, and what to do.
     #[error(transparent)]
-    Agent(#[from] AgentError),
+    Api(#[from] ApiError),
+    /// There is no daemon to ask.
+    #[error(transparent)]
+    Reach(#[from] ReachError),
+    /// This process was to be the daemon.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// The Model Context Protocol.
+    #[error(transparent)]
+    Mcp(#[from] crate::mcp::McpError),
     /// The output could not be written.
     #[error("cannot write the output: {0}; check the disk or the program that reads it")]
     Output(#[from] io::Error),
@@ -102,24 +116,28 @@ pub fn fail(error: &dyn std::error::Error) -> Exit {
 /// Runs a command to its end, prints to standard output and tells how it ended.
 pub async fn run(cli: &Cli, config: &Config) -> Result<Exit, CliError> {
     let progress = Bars::new(cli.global.quiet);
-    let agent = Agent::open(config, &progress).await?;
     let mut out = Printer::new(io::stdout());
-    let result = match &cli.command {
-        Command::Index(args) => index(&agent, args, progress, &mut out).await,
-        Command::Search(args) => search(&agent, args, progress, &mut out).await,
-        Command::Status(args) => status(&agent, args, &mut out).await,
-    };
-    agent.close().await;
-    result
+    match &cli.command {
+        Command::Index(args) => index(&reach(config, &progress).await?, args, progress, &mut out).await,
+        Command::Search(args) => search(&reach(config, &progress).await?, args, progress, &mut out).await,
+        Command::Status(args) => status(&reach(config, &progress).await?, args, &mut out).await,
+        Command::Daemon(args) => background::daemon(config, args, &progress, &mut out).await,
+        Command::Doctor(args) => background::doctor(config, args, &mut out).await,
+        Command::Mcp => {
+            crate::mcp::serve(config).await?;
+            Ok(Exit::Done)
+        }
+    }
 }
 
 async fn index<W: Write>(
-    agent: &Agent,
+    daemon: &ApiClient,
     args: &IndexArgs,
     progress: Bars,
     out: &mut Printer<W>,
 ) -> Result<Exit, CliError> {
-    let report = agent.index(&args.path, &progress).await?;
+    let request = IndexRequest { path: absolute(&args.path), force: args.force };
+    let report = daemon.index(&request, &progress).await?;
     drop(progress);
     for line in &report.warnings {
         print::warning(line);
@@ -130,18 +148,21 @@ async fn index<W: Write>(
 }
 
 async fn search<W: Write>(
-    agent: &Agent,
+    daemon: &ApiClient,
     args: &SearchArgs,
     progress: Bars,
     out: &mut Printer<W>,
 ) -> Result<Exit, CliError> {
-    let options = SearchOptions {
+    let request = SearchRequest {
+        query: args.query.clone(),
+        path: absolute(&args.path),
         limit: args.limit,
         languages: args.languages.clone(),
         snippets: !args.no_snippet,
         refresh: !args.no_refresh,
+        force: args.force,
     };
-    let answer = agent.search(&args.query, &args.path, &options, &progress).await?;
+    let answer = daemon.search(&request, &progress).await?;
     drop(progress);
     for line in &answer.warnings {
         print::warning(line);
@@ -150,10 +171,20 @@ async fn search<W: Write>(
     Ok(exit_of(&answer))
 }
 
-async fn status<W: Write>(agent: &Agent, args: &StatusArgs, out: &mut Printer<W>) -> Result<Exit, CliError> {
-    let report = agent.status(args.path.as_deref()).await?;
+async fn status<W: Write>(
+    daemon: &ApiClient,
+    args: &StatusArgs,
+    out: &mut Printer<W>,
+) -> Result<Exit, CliError> {
+    let path = args.path.as_deref().map(|path| absolute(path).as_path().into());
+    let report = daemon.status(&StatusRequest { path }).await?;
     out.text(&if args.json { machine::object(&report)? } else { render::status(&report) })?;
     Ok(Exit::Done)
+}
+
+/// The path from the current folder: the daemon stands elsewhere. Symlinks stay, so that a message shows what was given.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
 /// Prints an answer in the form that `args` ask for.
@@ -178,7 +209,7 @@ fn show<W: Write>(answer: &Answer, args: &SearchArgs, out: &mut Printer<W>) -> R
 
 /// "Nothing" can be said only where everything was searched.
 fn exit_of(answer: &Answer) -> Exit {
-    match (answer.hits.is_empty(), answer.coverage.is_complete()) {
+    match (answer.hits.is_empty(), answer.coverage.complete) {
         (false, _) => Exit::Done,
         (true, true) => Exit::Nothing,
         (true, false) => Exit::Error,
@@ -220,7 +251,7 @@ mod tests {
         assert_eq!(exit_of(&answer_of(vec![hit("x", (1, 1), None)])), Exit::Done);
         let mut none = answer_of(Vec::new());
         assert_eq!(exit_of(&none), Exit::Nothing);
-        none.coverage.asked = 2;
+        none.coverage.complete = false;
         assert_eq!(exit_of(&none), Exit::Error);
     }
 

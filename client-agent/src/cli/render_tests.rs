@@ -1,9 +1,7 @@
 //! Tests of the text for people, on fixed values.
 
-use sextant_proto::coverage::Coverage;
-
 use super::*;
-use crate::report::{SkippedFile, Timing, TreeStatus};
+use crate::report::{Receipt, SkippedFile, Timing, TreeStatus};
 
 pub(in crate::cli) fn hit(path: &str, lines: (u32, u32), snippet: Option<&str>) -> Found {
     Found {
@@ -13,7 +11,7 @@ pub(in crate::cli) fn hit(path: &str, lines: (u32, u32), snippet: Option<&str>) 
         start_byte: 100,
         end_byte: 180,
         score: 0.731_25,
-        item: "function",
+        item: "function".into(),
         lang: "rust".into(),
         collection: "example".into(),
         revision: "00ff".into(),
@@ -26,7 +24,7 @@ pub(in crate::cli) fn answer_of(hits: Vec<Found>) -> Answer {
     Answer {
         root: "/a/b".into(),
         hits,
-        coverage: Coverage { asked: 1, answered: 1, scanned: 9, ..Coverage::default() },
+        coverage: Receipt { complete: true, asked: 1, answered: 1, scanned: 9, ..Receipt::default() },
         warnings: Vec::new(),
         bad_coordinates: 0,
         timing: Timing::default(),

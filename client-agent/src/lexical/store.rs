@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use tantivy::schema::{Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions};
+use tantivy::store::Compressor;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
-use tantivy::{Index, IndexReader, ReloadPolicy};
+use tantivy::{Index, IndexReader, IndexSettings, ReloadPolicy};
 
 use sextant_proto::ids::BlobId;
 
@@ -17,6 +18,8 @@ use crate::chunk::CHUNKER_VERSION;
 
 /// Raised whenever documents or fields change; an index of another format is made again.
 const FORMAT: u32 = 1;
+/// Bytes of rows that are found by one step.
+const ROW_BLOCK_BYTES: usize = 2 << 10;
 /// Name of the analyzer in the schema.
 const ANALYZER: &str = "code";
 
@@ -77,7 +80,7 @@ impl Lexical {
         let (schema, fields) = schema();
         let directory = tantivy::directory::MmapDirectory::open(dir.join("index"))
             .map_err(|error| LexicalError::Folder { path: dir.into(), reason: error.to_string() })?;
-        let index = Index::open_or_create(directory, schema)?;
+        let index = Index::builder().schema(schema).settings(settings()).open_or_create(directory)?;
         index.tokenizers().register(ANALYZER, CodeTokenizer);
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
         let record = Database::create(dir.join("files.redb")).map_err(record_error)?;
@@ -131,6 +134,15 @@ impl Lexical {
 
 pub(super) fn record_error(error: impl Into<redb::Error>) -> LexicalError {
     LexicalError::Record(error.into().to_string())
+}
+
+/// Rows are small and read by the hundred for each question: they lie uncompressed, in blocks of few.
+fn settings() -> IndexSettings {
+    IndexSettings {
+        docstore_compression: Compressor::None,
+        docstore_blocksize: ROW_BLOCK_BYTES,
+        ..IndexSettings::default()
+    }
 }
 
 fn schema() -> (Schema, Fields) {

@@ -10,7 +10,8 @@ pub mod weights;
 
 use std::collections::{HashMap, HashSet};
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use sextant_proto::search::Hit;
 
@@ -48,7 +49,7 @@ pub struct Words {
 }
 
 /// What is known of a candidate beside its place: each is 0 to 1, or yes and no.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Signals {
     /// Meaning, among the candidates.
     pub semantic: f32,
@@ -69,7 +70,7 @@ pub struct Signals {
 }
 
 /// Why a candidate stands where it stands.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Reasons {
     /// What is known of it.
     #[serde(flatten)]

@@ -51,7 +51,7 @@ impl Default for LocateOptions {
 }
 
 /// How the checkout's text relates to what was indexed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SnippetState {
     /// The very bytes are at the very place.

@@ -18,6 +18,7 @@ use sextant_proto::ids::{BlobId, ChunkerVersion};
 use crate::chunk::{CHUNKER_VERSION, ChunkBudget};
 use crate::cluster::Cluster;
 use crate::diff::diff;
+use crate::failpoint;
 use crate::key::Keyring;
 use crate::manifest::{Manifest, ManifestError, TreeRow};
 use crate::report::{IndexReport, Progress, SkippedFile};
@@ -93,6 +94,8 @@ impl Sync<'_> {
             publish::confirm(self, collection, published).await?;
         }
         let difference = diff(&known, &outcome.files);
+        failpoint::at("sync-walked");
+        failpoint::hold("sync-walked-hold");
         let total = outcome.files.len() as u64;
         self.progress.files(difference.unchanged, total);
 
@@ -112,6 +115,7 @@ impl Sync<'_> {
         let mut embedded = std::pin::pin!(embedded);
         while let Some(batch) = embedded.next().await {
             let batch = batch?;
+            failpoint::at("sync-embedded");
             report.embedded += batch.made;
             report.truncated += batch.truncated;
             report.files_read += batch.works.len() as u64;
@@ -131,6 +135,7 @@ impl Sync<'_> {
         let revision =
             self.keyring.revision(&collection.made_with, chunker, &settings, indexed.iter().copied());
         if tree.revision != Some(revision) {
+            failpoint::at("sync-finishing");
             tree.revision = Some(revision);
             self.manifest.acknowledge(root, &tree, &[])?;
         }
@@ -165,6 +170,7 @@ impl Sync<'_> {
         }
         let tree = publish::new_tree(collection, chunker, settings)?;
         self.manifest.reset(root, &tree)?;
+        failpoint::at("sync-begun");
         Ok(tree)
     }
 }

@@ -17,6 +17,7 @@ use sextant_proto::view::SessionToken;
 use super::pack::{Vector, pack};
 use super::prepare::FileWork;
 use super::{Sync, SyncError};
+use crate::failpoint;
 use crate::manifest::{FileState, Pending, TreeRow};
 
 /// Files whose vectors are all there.
@@ -220,6 +221,7 @@ async fn send(
         let states = if at == last { std::mem::take(&mut states) } else { Vec::new() };
         let pending = Pending { publish, states };
         sync.manifest.set_pending(root, &pending)?;
+        failpoint::at("sync-written-down");
         deliver(sync, root, tree, pending).await?;
     }
     Ok(())
@@ -232,8 +234,10 @@ async fn deliver(
     pending: Pending,
 ) -> Result<(), SyncError> {
     let written = sync.cluster.ask(&pending.publish).await?;
+    failpoint::at("sync-published");
     tree.sequence = pending.publish.sequence;
     tree.session.merge(&written.session);
     sync.manifest.acknowledge(root, tree, &pending.states)?;
+    failpoint::at("sync-acknowledged");
     Ok(())
 }

@@ -60,7 +60,12 @@ const KEPT: &[f32] = &[0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 const KNOBS: &[Knob] = &[
     Knob { name: "semantic", set: |w, v| w.semantic = v, values: SHARES, off: 0.0 },
     Knob { name: "semantic, symbol", set: |w, v| w.semantic_symbol = v, values: SHARES, off: 0.0 },
-    Knob { name: "sure words", set: |w, v| w.sure_words = v, values: &[0.01, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0], off: 0.01 },
+    Knob {
+        name: "sure words",
+        set: |w, v| w.sure_words = v,
+        values: &[0.01, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0],
+        off: 0.01,
+    },
     Knob { name: "definition", set: |w, v| w.definition = v, values: ADDED, off: 0.0 },
     Knob { name: "declared names", set: |w, v| w.declared = v, values: ADDED, off: 0.0 },
     Knob { name: "file stem", set: |w, v| w.stem = v, values: ADDED, off: 0.0 },

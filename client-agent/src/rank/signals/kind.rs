@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use sextant_proto::chunk::flags;
 use sextant_proto::search::Hit;
@@ -54,7 +55,7 @@ const ASKS_OLD: &[&str] =
 const ASKS_VERSION: &[&str] = &["legacy", "old", "v1", "v2", "v3"];
 
 /// Kinds of code that stand behind the implementation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Kind {
     /// Test code.
     pub test: bool,

@@ -50,6 +50,7 @@ fn build(folder: &Path) {
     }
     let status = cargo
         .args(["build", "--quiet", "--package", "sextant-client", "--bin", "sextant", "--profile", profile])
+        .args(["--features", "failpoints"])
         .arg("--target-dir")
         .arg(folder.parent().expect("a profile's folder lies in the target folder"))
         .current_dir(env!("CARGO_MANIFEST_DIR"))

@@ -111,14 +111,16 @@ fn planted() -> Planted {
     Planted { sandbox, sources, question: canary("question") }
 }
 
-/// Runs a command that logs all it can; what it said on standard error.
+/// Runs a command that logs all it can, with a daemon that does too; what both have logged.
 fn logged(sandbox: &Sandbox, words: &[&str]) -> String {
+    sandbox.stop();
     let mut command = sandbox.command(words);
     command.env("SEXTANT_LOG", "trace").env("RUST_LOG", "trace");
     let told = sandbox.finish(command);
     assert_eq!(told.code, Some(0), "{words:?}: {:.2000}", told.err);
-    assert!(told.err.contains("TRACE"), "it logs all it can: {:.2000}", told.err);
-    told.err
+    let log = sandbox.log();
+    assert!(log.contains("TRACE"), "it logs all it can: {log:.2000}");
+    told.err + &log
 }
 
 #[test]
@@ -153,8 +155,9 @@ fn no_text_reaches_a_servers_disk_or_any_log() {
     search("the edit", &log);
     let hits = sandbox.search(&[&format!("return {}", sources[6]), "--lang", "python"]);
     assert!(text(&hits[0], "snippet").contains(&sources[6]), "the asking machine shows the text");
-    search("the last question", "");
+    search("the last question", &sandbox.log());
 
+    sandbox.stop();
     for server in servers() {
         assert_eq!(hunt.rows(&server), [""; 0]);
     }
@@ -188,6 +191,7 @@ fn servers_can_neither_confirm_a_guess_nor_issue_certificates() {
         secrets.extend([hash.as_bytes().to_vec(), hash.to_hex().as_bytes().to_vec()]);
     }
     let hunt = Hunt::new(&secrets);
+    sandbox.stop();
     for server in SERVERS {
         assert_eq!(hunt.files(&sandbox.data().join(server)), [""; 0]);
         assert_eq!(hunt.rows(&sandbox.data().join(server)), [""; 0]);

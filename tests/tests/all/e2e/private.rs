@@ -22,10 +22,15 @@ fn keys_and_folders_are_their_owners_alone() {
             fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).expect("opened");
         }
         sandbox.index();
+        let run = sandbox.path("run/sextant");
+        let socket =
+            fs::read_dir(&run).expect("a folder").next().expect("a socket").expect("an entry").path();
+        assert_eq!((mode(&run), mode(&socket)), (0o700, 0o600));
+        assert_eq!(mode(&data.join("logs/daemon.log")), 0o600);
         for key in ["client/org.key", "org/ca.key"] {
             assert_eq!(mode(&data.join(key)), 0o600, "{key}");
         }
-        for folder in ["client", "org", "shard", "coordinator"] {
+        for folder in ["client", "org", "shard", "coordinator", "logs"] {
             assert_eq!(mode(&data.join(folder)), 0o700, "{folder}, made before: {made_before}");
         }
         assert_eq!(mode(&data), if made_before { 0o755 } else { 0o700 });
@@ -38,6 +43,7 @@ fn a_key_that_others_may_read_is_refused() {
     sandbox.write("a.py", "def alpaca():\n    return 1\n");
     sandbox.index();
     for key in ["client/org.key", "org/ca.key"] {
+        sandbox.stop();
         let path = sandbox.data().join(key);
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("opened");
         let told = sandbox.run(&["search", "alpaca"]);

@@ -100,6 +100,7 @@ fn a_damaged_store_is_named_and_nothing_panics() {
     sandbox.write("a.py", "def alpaca():\n    return 1\n");
     sandbox.index();
     for file in ["client/manifest.redb", "shard/CURRENT", "client/org.key", "org/ca.crt"] {
+        sandbox.stop();
         let path = sandbox.data().join(file);
         let whole = fs::read(&path).expect("it is there");
         fs::write(&path, b"garbage").expect("written");

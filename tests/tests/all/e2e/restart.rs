@@ -50,7 +50,11 @@ fn an_index_that_is_killed_again_and_again_ends_as_an_undisturbed_one() {
             ended = running.ended().is_some();
             ended || logged(&struck) >= log_bytes
         });
-        interrupted += u32::from(!ended && running.kill());
+        if !ended && struck.kill_daemon() {
+            interrupted += 1;
+            let told = running.wait();
+            assert!(told.code == Some(2) && told.err.contains("run the command again"), "{told:?}");
+        }
     }
     assert!(interrupted >= 2, "only {interrupted} runs were killed before their end: the tree is too small");
 
@@ -93,6 +97,7 @@ fn a_data_folder_without_its_manifest_is_filled_again_without_the_model() {
     sandbox.write("a.py", "def alpaca():\n    return 1\n");
     sandbox.write("b.py", "def bison():\n    return 2\n");
     sandbox.index();
+    sandbox.stop();
     fs::remove_file(sandbox.data().join("client/manifest.redb")).expect("removed");
     let report = sandbox.index();
     assert_eq!(
@@ -108,6 +113,7 @@ fn servers_that_lost_everything_are_filled_again() {
     sandbox.write("a.py", "def alpaca():\n    return 1\n");
     sandbox.index();
     let lose = || {
+        sandbox.stop();
         for folder in ["shard", "coordinator"] {
             fs::remove_dir_all(sandbox.data().join(folder)).expect("removed");
         }

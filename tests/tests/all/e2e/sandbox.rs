@@ -27,7 +27,10 @@ pub(super) enum Model {
     Fake,
 }
 
-/// A user of their own. All goes when it is dropped.
+/// Seconds after which a daemon ends that no test has stopped: the second net.
+const EXIT_AFTER_S: u32 = 300;
+
+/// A user of their own. All goes when it is dropped, the daemon first.
 pub(super) struct Sandbox {
     _folder: TempDir,
     root: PathBuf,
@@ -47,7 +50,7 @@ impl Sandbox {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let root = folder.path().canonicalize().expect("it is there");
         let sandbox = Self { _folder: folder, root, runs: AtomicU32::new(0) };
-        for name in ["home", "tree", "said"] {
+        for name in ["home", "tree", "said", "run"] {
             fs::create_dir(sandbox.path(name)).expect("folders are made");
         }
         sandbox.configure(match model {
@@ -78,7 +81,37 @@ impl Sandbox {
 
     /// Replaces the configuration file.
     pub(super) fn configure(&self, text: &str) {
+        let text = format!("{text}exit_after_s = {EXIT_AFTER_S}\n");
         fs::write(self.path("config.toml"), text).expect("the configuration is written");
+    }
+
+    /// The daemon's process, where one has written itself down.
+    pub(super) fn daemon(&self) -> Option<u32> {
+        let record: Value = serde_json::from_slice(&fs::read(self.data().join("daemon.json")).ok()?).ok()?;
+        record["pid"].as_u64().map(|pid| pid as u32)
+    }
+
+    /// Ends the daemon, so that its files are nobody's.
+    pub(super) fn stop(&self) {
+        let told = self.run(&["daemon", "stop"]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        assert_eq!(self.daemon(), None);
+    }
+
+    /// Ends the daemon as a power cut would. False: none ran.
+    pub(super) fn kill_daemon(&self) -> bool {
+        self.daemon().is_some_and(|pid| {
+            let killed = signal("-KILL", pid);
+            wait_until("a killed daemon is gone", || !is_alive(pid));
+            killed
+        })
+    }
+
+    /// What the daemon has logged, older files first.
+    pub(super) fn log(&self) -> String {
+        let mut files = files_below(&self.data().join("logs"));
+        files.reverse();
+        files.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes)).collect()
     }
 
     /// Writes a file of the tree.
@@ -104,6 +137,7 @@ impl Sandbox {
             .env("SEXTANT_CONFIG", self.path("config.toml"))
             .env("SEXTANT_DATA_DIR", self.data())
             .env("SEXTANT_ASSETS", assets())
+            .env("XDG_RUNTIME_DIR", self.path("run"))
             .current_dir(self.tree())
             .stdin(Stdio::null());
         command
@@ -164,6 +198,32 @@ impl Sandbox {
         paths.dedup();
         paths
     }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        let Some(pid) = self.daemon() else { return };
+        signal("-TERM", pid);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while is_alive(pid) && Instant::now() < deadline {
+            thread::sleep(POLL);
+        }
+        if is_alive(pid) {
+            signal("-KILL", pid);
+        }
+    }
+}
+
+/// Sends a signal to a process that a test started. False: there is none.
+pub(super) fn signal(name: &str, pid: u32) -> bool {
+    let sent = Command::new("kill").args([name, &pid.to_string()]).stderr(Stdio::null()).status();
+    sent.is_ok_and(|status| status.success())
+}
+
+/// Whether a process runs; one that has ended and waits for its parent does not.
+pub(super) fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
 }
 
 /// A command under way. One that is dropped is killed.
@@ -264,7 +324,7 @@ pub(super) fn files_below(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 /// Where set-up has put model and library.
-fn assets() -> PathBuf {
+pub(super) fn assets() -> PathBuf {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = || set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
     set("SEXTANT_ASSETS")
