@@ -11,6 +11,7 @@ pub(in crate::cli) fn hit(path: &str, lines: (u32, u32), snippet: Option<&str>) 
         start_byte: 100,
         end_byte: 180,
         score: 0.731_25,
+        reasons: crate::rank::Reasons::default(),
         item: "function".into(),
         lang: "rust".into(),
         collection: "example".into(),
