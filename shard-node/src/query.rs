@@ -23,9 +23,9 @@ use crate::store::rows::FileRow;
 pub const DEFAULT_OVERSAMPLE: u32 = 4;
 /// Most candidates a hit.
 const MAX_OVERSAMPLE: u32 = 64;
-/// Vectors of which the view and filter leave fewer than one in this many are scanned by themselves: where a pruned scan
-/// of everything costs as much, by measurement (`docs/scan.md`).
-const SELECT_SHARE: usize = 100;
+/// Where view and filter leave fewer than one vector in this many, those are scanned by themselves. The scans alone cost the
+/// same at about 5 % (`docs/scan.md`); looking up rows takes the rest.
+const SELECT_SHARE: usize = 50;
 /// Vectors from which a scan is pruned; fewer are read whole in a fraction of a millisecond.
 const PRUNE_FROM: usize = 20_000;
 
@@ -97,19 +97,17 @@ pub fn search(
     };
     let control = Control { threads: Control::threads_for(arena.segments().len()), stop };
     let started = Instant::now();
-    let scan = match selected(collection, request.generation, &files, arena.len() / SELECT_SHARE) {
-        Some(vectors) => {
-            let mut rows: Vec<u32> =
-                vectors.into_iter().filter_map(|vector| generation.arena.row(vector)).collect();
-            rows.sort_unstable();
-            rows.dedup();
-            top_k_selected(kernels, &arena, &query, &rows, control)
-        }
-        None => {
-            let passes =
-                |vector: u32| generation.postings(vector).iter().any(|posting| files.contains(posting.file));
-            top_k(kernels, &arena, &query, &passes, control)
-        }
+    let few = selected(collection, request.generation, &files, arena.len() / SELECT_SHARE);
+    let scan = if let Some(vectors) = few {
+        let mut rows: Vec<u32> =
+            vectors.into_iter().filter_map(|vector| generation.arena.row(vector)).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        top_k_selected(kernels, &arena, &query, &rows, control)
+    } else {
+        let passes =
+            |vector: u32| generation.postings(vector).iter().any(|posting| files.contains(posting.file));
+        top_k(kernels, &arena, &query, &passes, control)
     };
     let scan = scan.map_err(scan_error)?;
     let scan_us = started.elapsed().as_micros() as u64;
