@@ -103,6 +103,7 @@ pub(super) struct LanguageSpec {
     pub(super) wholes: &'static [&'static str],
     /// Literals that are whole likewise, unless one of `functions` stands directly in them.
     pub(super) tables: &'static [&'static str],
+    /// Functions without a name: what they declare is local.
     pub(super) functions: &'static [&'static str],
     /// Siblings in a row that belong together, as the fields of a data class without braces.
     pub(super) runs: &'static [Run],
@@ -126,6 +127,8 @@ pub(super) struct KindRole {
     whole: bool,
     table: bool,
     in_run: bool,
+    /// A function without a name of its own.
+    pub(super) function: bool,
 }
 
 impl KindRole {
@@ -157,6 +160,7 @@ impl Grammar {
                     overload: spec.overloads.contains(&kind),
                     whole: spec.wholes.contains(&kind),
                     table: spec.tables.contains(&kind),
+                    function: spec.functions.contains(&kind),
                     in_run: spec.runs.iter().any(|run| run.kind == kind),
                 })
             })

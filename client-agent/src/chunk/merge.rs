@@ -109,7 +109,9 @@ pub(super) fn merge(pieces: &[Piece], measure: &Measure<'_>, budget: &ChunkBudge
             let table = [at - 1, at].iter().all(|n| pieces[*n].role == Role::Attribute);
             groups.join(at, if table { preferred * WHOLE_SHARE + preferred / 4 } else { usize::MAX });
         } else if !groups.joined[at] && !groups.leads_on(at) {
-            groups.join(at, preferred);
+            // A head without anything of its body says little.
+            let heads = pieces[at].bond == Bond::Loose && pieces[at - 1].is_head;
+            groups.join(at, if heads { preferred + preferred / 4 } else { preferred });
         }
     }
     join_crumbs(&mut groups, preferred);

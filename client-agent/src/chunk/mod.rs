@@ -32,7 +32,7 @@ use crate::chunk::syntax::Syntax;
 
 /// Raised whenever the same bytes can give other chunks than before: file versions carry it, so that a change of
 /// rules leads to new file versions instead of a mixture.
-pub const CHUNKER_VERSION: u32 = 3;
+pub const CHUNKER_VERSION: u32 = 4;
 
 /// How large a chunk may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

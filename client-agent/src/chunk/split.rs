@@ -30,6 +30,8 @@ struct Frame {
     attributes: Option<usize>,
     /// The node is a piece already: only the declarations in it are still looked for.
     taken: bool,
+    /// In a function that has no name.
+    in_function: bool,
     /// Role of all that is in the node.
     role: Role,
     /// Where the run begins of which the last child was one.
@@ -40,7 +42,6 @@ struct Frame {
 
 impl Frame {
     fn new(end: usize, done: usize, decl: Option<usize>) -> Self {
-        let role = Role::Code;
         Self {
             end,
             done,
@@ -48,7 +49,8 @@ impl Frame {
             decl,
             attributes: None,
             taken: false,
-            role,
+            in_function: false,
+            role: Role::Code,
             run: None,
             overload: None,
         }
@@ -156,6 +158,7 @@ impl Walk<'_, '_> {
             (_, true) => Role::Attribute,
             _ => outer_role,
         };
+        let in_function = self.in_function(role);
         let range = start..end;
         let is_whole = self.grammar.is_whole(role, node) && self.cutter.fits_whole(&range);
         let fits = self.cutter.fits(&range) && !(role.declares() && self.cutter.outgrows_with_lead(&range));
@@ -163,13 +166,17 @@ impl Walk<'_, '_> {
         let open = is_root || role.container || !is_whole && (!fits || torn());
         self.hold(node, role, &range, decl.filter(|_| decl != outer_decl));
         if open && node.child_count() > 0 {
-            self.head_pending |= decl != outer_decl;
+            self.head_pending |= decl != outer_decl || role.declares();
             let is_error = node.is_error();
-            return Some(Frame { is_error, role: piece_role, ..Frame::new(end, start, decl) });
+            return Some(Frame { is_error, in_function, role: piece_role, ..Frame::new(end, start, decl) });
         }
         self.add(range, decl, piece_role, is_whole);
         let opened = node.named_child_count() > 0 && !role.comment;
-        opened.then_some(Frame { taken: true, ..Frame::new(end, end, decl) })
+        opened.then_some(Frame { taken: true, in_function, ..Frame::new(end, end, decl) })
+    }
+
+    fn in_function(&self, role: KindRole) -> bool {
+        role.function || self.frames.last().is_some_and(|f| f.in_function)
     }
 
     fn in_taken(&self) -> bool {
@@ -190,8 +197,9 @@ impl Walk<'_, '_> {
         if node.named_child_count() == 0 || role.comment {
             return None;
         }
+        let in_function = self.in_function(role);
         let decl = self.declare(node, role, start..end, mark_from).or(outer_decl);
-        Some(Frame { taken: true, ..Frame::new(end, end, decl) })
+        Some(Frame { taken: true, in_function, ..Frame::new(end, end, decl) })
     }
 
     /// Notes that the walk stands between two children of the innermost open node.
@@ -256,13 +264,13 @@ impl Walk<'_, '_> {
             by_layout: self.common.is_error,
             decl,
             role,
-            is_head: self.head_pending,
+            is_head: self.head_pending && role == Role::Code,
             is_whole,
             is_glued: self.glue_pending,
         };
         if self.cutter.add(range, place) {
             self.common = Common { depth: usize::MAX, is_error: false };
-            self.head_pending = false;
+            self.head_pending &= role != Role::Code;
             self.glue_pending = false;
         }
     }
@@ -277,7 +285,8 @@ impl Walk<'_, '_> {
     ) -> Option<usize> {
         let outer = self.frames.last().and_then(|f| f.decl);
         let outer_item = outer.map(|at| self.decls[at].item);
-        let in_function = matches!(outer_item, Some(ItemType::Function | ItemType::Method | ItemType::Test));
+        let in_function = matches!(outer_item, Some(ItemType::Function | ItemType::Method | ItemType::Test))
+            || self.frames.last().is_some_and(|f| f.in_function);
         let in_type = matches!(outer_item, Some(ItemType::Class | ItemType::Interface | ItemType::Enum));
 
         let statement = self.test_statement(node, &range);

@@ -2,6 +2,7 @@
 //! that broke other programs.
 
 mod awkward;
+mod constructs;
 mod definitions;
 mod invariants;
 mod samples;

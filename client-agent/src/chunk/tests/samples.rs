@@ -246,8 +246,7 @@ export const Empty = () => <p>Nothing here yet</p>;
 "#,
         chunks: "\
 1-3 Interface Props
-5-5 Function List
-6-15 Function List
+5-15 Function List
 17-17 Function Empty
 ",
     },

@@ -40,7 +40,7 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
         "function_value_parameters",
     ],
     tables: &[],
-    functions: &[],
+    functions: &["lambda_literal", "anonymous_function"],
     runs: &[],
     overloads: &[],
     noise: &[
