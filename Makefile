@@ -24,6 +24,10 @@ demo: setup ## Index the sources of rustls and answer 20 questions; REPO=folder 
 test: setup ## All tests
 	@$(ENV) cargo test --workspace --locked
 
+.PHONY: bench-scan
+bench-scan: setup ## Time scans against the memory's read limit; CODES=folder PEERS=1 JSON=file QUICK=1 ROWS=n
+	@$(ENV) deploy/bench/scan.sh
+
 .PHONY: soak
 soak: setup ## The tests that take long: 100 power cuts in the middle of an index
 	@$(ENV) SEXTANT_KILLS=100 cargo test --locked --package sextant-tests --test all -- --nocapture resume

@@ -9,18 +9,23 @@ use tokio::sync::OwnedMutexGuard;
 
 use sextant_proto::code::CodeSpec;
 use sextant_proto::coordinator::{ClusterStatus, CollectionInfo, OpenCollection};
+use sextant_proto::coverage::Coverage;
 use sextant_proto::embed::ModelCard;
 use sextant_proto::error::{ErrorCode, WireError};
 use sextant_proto::ids::{Sequence, WorkspaceId};
 
+use crate::chunk::ChunkBudget;
 use crate::cluster::Cluster;
 use crate::config::Config;
 use crate::data_dir::{self, DataDirError, DataLock};
 use crate::diff::diff;
 use crate::key::Keyring;
-use crate::manifest::{Manifest, ManifestError};
-use crate::rank::rank;
-use crate::report::{Answer, IndexReport, Progress, Receipt, Silent, StatusReport, TreeStatus};
+use crate::lexical::{Indexed, Lexical, LexicalError, Shelf, Source};
+use crate::manifest::{Manifest, ManifestError, TreeRow};
+use crate::rank::asked::Asked;
+use crate::rank::weights::Weights;
+use crate::rank::{Candidate, Words, rank};
+use crate::report::{Answer, IndexReport, Progress, Receipt, Silent, StatusReport, Timing, TreeStatus};
 use crate::search::{self, Question};
 use crate::sync::{Sync, SyncError};
 use crate::tree::{Place, collection_name, resolve};
@@ -89,6 +94,23 @@ pub enum AgentError {
     Task(String),
 }
 
+/// Candidates of an answer with what orders them.
+#[derive(Debug)]
+pub struct Gathered {
+    /// The question.
+    pub asked: Asked,
+    /// What the index knows of its words.
+    pub words: Words,
+    /// The candidates.
+    pub candidates: Vec<Candidate>,
+    /// What the cluster's part comes from.
+    pub coverage: Coverage,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+    /// Where the time went.
+    pub timing: Timing,
+}
+
 /// An open agent.
 pub struct Agent {
     config: Config,
@@ -96,6 +118,7 @@ pub struct Agent {
     keyring: Keyring,
     cluster: Cluster,
     model: ModelCard,
+    shelf: Shelf,
     #[cfg(feature = "embedded")]
     embedded: crate::embedded::Embedded,
     trees: TreeLocks,
@@ -140,8 +163,20 @@ impl Agent {
         let keyring = Keyring::new(&crate::embedded::org_key(dir)?);
         let (embedded, cluster) = crate::embedded::Embedded::start(config).await?;
         let model = cluster.model().await?;
+        let settings = crate::sync::settings(config.max_file_bytes, &ChunkBudget::default());
+        let shelf = Shelf::new(dir.join("client").join("lexical"), settings);
         let trees = TreeLocks::default();
-        Ok(Self { config: config.clone(), manifest, keyring, cluster, model, embedded, trees, _lock: lock })
+        Ok(Self {
+            config: config.clone(),
+            manifest,
+            keyring,
+            cluster,
+            model,
+            shelf,
+            embedded,
+            trees,
+            _lock: lock,
+        })
     }
 
     /// Resolves when a node has died; says why.
@@ -252,40 +287,90 @@ impl Agent {
         options: &SearchOptions,
     ) -> Result<Answer, AgentError> {
         let collection = self.collection(place, false).await?;
-        let no_tree = || WireError::new(ErrorCode::NotFound, "the tree is not indexed");
-        let tree = self.manifest.tree(&place.root)?.ok_or_else(no_tree)?;
-        let question = Question {
-            query,
-            prefix: &place.prefix,
-            options,
-            tree: &tree,
-            collection: &collection,
-            max_file_bytes: self.config.max_file_bytes,
-        };
-        let (reply, scores, mut timing) = search::ask(&self.cluster, &self.model, &question).await?;
-        let mut warnings = Vec::new();
-        if !reply.coverage.is_complete() {
-            let missing: Vec<_> = reply.coverage.missing.iter().map(|part| part.group.to_string()).collect();
-            warnings.push(format!("the answer is partial: no reply from group {}", missing.join(", ")));
-        }
-        let located = Instant::now();
-        let mut hits = rank(query, reply.hits.into_iter().zip(scores).collect());
+        let tree = self.tree(place)?;
+        let question = self.question(query, place, options, &tree, &collection);
+        let mut gathered = self.gather(&question, place).await?;
+        let ordered = Instant::now();
+        let mut hits = rank(&gathered.asked, &gathered.words, gathered.candidates, &Weights::default());
         hits.truncate(options.limit as usize);
+        gathered.timing.rank += ordered.elapsed().as_secs_f64();
+        let located = Instant::now();
         let (hits, bad_coordinates) = search::locate_all(&place.root, &self.keyring, &question, hits)?;
-        timing.snippets = located.elapsed().as_secs_f64();
+        gathered.timing.snippets = located.elapsed().as_secs_f64();
         if bad_coordinates > 0 {
-            warnings.push(format!(
+            gathered.warnings.push(format!(
                 "{bad_coordinates} hits were dropped: their coordinates lead nowhere in the checkout"
             ));
         }
         Ok(Answer {
             root: place.root.clone(),
             hits,
-            coverage: Receipt::from(&reply.coverage),
-            warnings,
+            coverage: Receipt::from(&gathered.coverage),
+            warnings: gathered.warnings,
             bad_coordinates,
-            timing,
+            timing: gathered.timing,
         })
+    }
+
+    /// Everything that the order of an answer is made from, for measurements of the order alone.
+    pub async fn candidates(
+        &self,
+        query: &str,
+        path: &Path,
+        options: &SearchOptions,
+    ) -> Result<Gathered, AgentError> {
+        let place = self.place(path)?;
+        let collection = self.collection(&place, false).await?;
+        let tree = self.tree(&place)?;
+        self.gather(&self.question(query, &place, options, &tree, &collection), &place).await
+    }
+
+    async fn gather(&self, question: &Question<'_>, place: &Place) -> Result<Gathered, AgentError> {
+        let (reply, scores, mut timing) = search::ask(&self.cluster, &self.model, question).await?;
+        let mut warnings = Vec::new();
+        if !reply.coverage.is_complete() {
+            let missing: Vec<_> = reply.coverage.missing.iter().map(|part| part.group.to_string()).collect();
+            warnings.push(format!("the answer is partial: no reply from group {}", missing.join(", ")));
+        }
+        let started = Instant::now();
+        let asked = Asked::new(question.query);
+        let named: Vec<_> = reply.hits.into_iter().zip(scores).collect();
+        let joined = match self.lexical(place) {
+            Ok(lexical) => search::candidates_of(&lexical, &asked, question, &named),
+            Err(error) => Err(error),
+        };
+        let (words, candidates) = joined.unwrap_or_else(|error| {
+            warnings.push(format!("this answer is by meaning alone: {error}"));
+            (Words::default(), search::semantic_alone(named))
+        });
+        timing.rank = started.elapsed().as_secs_f64();
+        Ok(Gathered { asked, words, candidates, coverage: reply.coverage, warnings, timing })
+    }
+
+    fn question<'a>(
+        &'a self,
+        query: &'a str,
+        place: &'a Place,
+        options: &'a SearchOptions,
+        tree: &'a TreeRow,
+        collection: &'a CollectionInfo,
+    ) -> Question<'a> {
+        let max_file_bytes = self.config.max_file_bytes;
+        Question { query, prefix: &place.prefix, options, tree, collection, max_file_bytes }
+    }
+
+    fn tree(&self, place: &Place) -> Result<TreeRow, AgentError> {
+        let no_tree = || WireError::new(ErrorCode::NotFound, "the tree is not indexed");
+        Ok(self.manifest.tree(&place.root)?.ok_or_else(no_tree)?)
+    }
+
+    fn lexical(&self, place: &Place) -> Result<Arc<Lexical>, LexicalError> {
+        self.shelf.of(&place.root, &self.local_name(&place.root))
+    }
+
+    /// A name for a folder of this machine that tells nothing of it.
+    fn local_name(&self, root: &Path) -> String {
+        self.keyring.text(root.as_os_str().as_encoded_bytes()).to_string()
     }
 
     /// What is indexed: every tree, or the one that holds `path`.
@@ -377,7 +462,7 @@ impl Agent {
             return Err(WalkError::RootNotFolder { path: place.root.clone() }.into());
         }
         let collection = self.collection(place, true).await?;
-        match sync.run(&place.root, &collection).await {
+        let done = match sync.run(&place.root, &collection).await {
             // The cluster does not know this workspace's last publish: start a new one; known vectors are not made again.
             Err(SyncError::Cluster(error))
                 if matches!(
@@ -386,10 +471,30 @@ impl Agent {
                 ) =>
             {
                 self.forget(place)?;
-                Ok(sync.run(&place.root, &collection).await?.1)
+                sync.run(&place.root, &collection).await
             }
-            done => Ok(done?.1),
+            done => done,
+        };
+        let (_, mut report) = done?;
+        if let Err(error) = self.refresh_lexical(place).await {
+            report.warnings.push(format!("answers are by meaning alone: {error}"));
         }
+        Ok(report)
+    }
+
+    /// Brings the lexical index to what the manifest holds. What is wrong with it is mended once by making it again.
+    async fn refresh_lexical(&self, place: &Place) -> Result<Indexed, LexicalError> {
+        let files =
+            self.manifest.files(&place.root).map_err(|error| LexicalError::Record(error.to_string()))?;
+        let files = files.into_iter().filter_map(|(path, state)| Some((path, state.blob?))).collect();
+        let keyring = self.keyring.clone();
+        let (root, max_file_bytes) = (place.root.clone(), self.config.max_file_bytes);
+        let lexical = self.lexical(place)?;
+        let work = move || {
+            let budget = ChunkBudget::default();
+            lexical.update(&Source { root: &root, keyring: &keyring, budget, max_file_bytes }, &files)
+        };
+        tokio::task::spawn_blocking(work).await.map_err(|error| LexicalError::Record(error.to_string()))?
     }
 
     /// Makes the next refresh publish the tree from the start.
@@ -405,7 +510,7 @@ impl Agent {
     async fn collection(&self, place: &Place, create: bool) -> Result<CollectionInfo, AgentError> {
         let known = self.manifest.tree(&place.root)?.map(|tree| tree.collection);
         let name = known.unwrap_or_else(|| {
-            let salt = self.keyring.text(place.root.as_os_str().as_encoded_bytes()).to_string();
+            let salt = self.local_name(&place.root);
             collection_name(&place.root, &salt[..8])
         });
         let request = OpenCollection { name, model: self.model.fingerprint, code: self.code(), create };

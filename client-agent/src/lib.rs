@@ -14,6 +14,7 @@ pub mod doctor;
 pub mod embedded;
 pub mod failpoint;
 pub mod key;
+pub mod lexical;
 pub mod manifest;
 pub mod mcp;
 pub mod path_text;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sextant_proto::coverage::Coverage;
 
 use crate::path_text;
+use crate::rank::Reasons;
 use crate::snippet::SnippetState;
 
 /// A file that was left out, and why.
@@ -60,8 +61,10 @@ pub struct Found {
     pub start_byte: u64,
     /// Byte behind the last one.
     pub end_byte: u64,
-    /// Estimate of the cosine, −1 to 1.
+    /// What decides the order; comparable within one answer only.
     pub score: f32,
+    /// What the score is made of.
+    pub reasons: Reasons,
     /// What it is.
     pub item: Cow<'static, str>,
     /// Language.
@@ -146,6 +149,8 @@ pub struct Timing {
     pub embed: f64,
     /// Coordinator and shards.
     pub cluster: f64,
+    /// The lexical index and the last order.
+    pub rank: f64,
     /// Reading and checking snippets.
     pub snippets: f64,
 }

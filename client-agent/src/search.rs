@@ -1,5 +1,6 @@
 //! Asks a question of a tree: embed it, ask the cluster, turn coordinates into verified snippets.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::time::Instant;
 
@@ -13,8 +14,10 @@ use sextant_proto::view::View;
 
 use crate::cluster::Cluster;
 use crate::key::Keyring;
+use crate::lexical::{Lexical, LexicalError, Row, Sought};
 use crate::manifest::TreeRow;
-use crate::rank::{CANDIDATES_A_HIT, LEAST_CANDIDATES};
+use crate::rank::asked::Asked;
+use crate::rank::{CANDIDATES_A_HIT, Candidate, LEAST_CANDIDATES, Ranked, Words};
 use crate::report::{Found, Timing};
 use crate::snippet::{Coordinates, LocateOptions, SnippetState, locate};
 use crate::walk::Root;
@@ -90,12 +93,60 @@ pub async fn ask(
     Ok((reply, scores, Timing { embed, cluster: cluster_time, ..Timing::default() }))
 }
 
+/// Joins what the cluster named with what the lexical index finds: candidates in the cluster's order, then by path.
+pub fn candidates_of(
+    lexical: &Lexical,
+    asked: &Asked,
+    question: &Question<'_>,
+    named: &[(Hit, f32)],
+) -> Result<(Words, Vec<Candidate>), LexicalError> {
+    let gathered = {
+        let places = named.iter().map(|(hit, _)| (hit.path.as_str(), hit.start_byte, hit.end_byte)).collect();
+        lexical.gather(&Sought {
+            terms: asked.terms.iter().map(|term| (term.clone(), 1.0)).collect(),
+            identifiers: asked.identifiers.clone(),
+            places,
+            prefix: question.prefix,
+            languages: &question.options.languages,
+            limit: candidates(question.options.limit) as usize,
+        })?
+    };
+    let key = |path: &str, start: u32, end: u32| (path.to_owned(), start, end);
+    let mut rows: HashMap<_, (Row, f32)> = HashMap::with_capacity(gathered.rows.len());
+    let mut order = Vec::with_capacity(gathered.rows.len());
+    for (row, score) in gathered.rows {
+        let at = key(&row.path, row.start_byte, row.end_byte);
+        order.push(at.clone());
+        rows.insert(at, (row, score));
+    }
+    let mut all = semantic_alone(named.to_vec());
+    for one in &mut all {
+        if let Some((row, score)) = rows.remove(&key(&one.hit.path, one.hit.start_byte, one.hit.end_byte)) {
+            one.names = row.defines;
+            one.lexical = score;
+        }
+    }
+    order.sort_unstable();
+    for at in order {
+        if let Some((row, score)) = rows.remove(&at) {
+            all.push(Candidate { hit: row.hit(), semantic: None, lexical: score, names: row.defines });
+        }
+    }
+    Ok((Words { idf: gathered.idf, definers: gathered.definers }, all))
+}
+
+/// What the cluster named, without a lexical index.
+pub fn semantic_alone(named: Vec<(Hit, f32)>) -> Vec<Candidate> {
+    let candidate = |(hit, score)| Candidate { hit, semantic: Some(score), lexical: 0.0, names: Vec::new() };
+    named.into_iter().map(candidate).collect()
+}
+
 /// Hits with their text, and how many named nothing inside of the tree.
 pub fn locate_all(
     root: &Path,
     keyring: &Keyring,
     question: &Question<'_>,
-    hits: Vec<(Hit, f32)>,
+    hits: Vec<Ranked>,
 ) -> Result<(Vec<Found>, u64), crate::walk::WalkError> {
     let root = Root::open(root)?;
     let hash = |bytes: &[u8]| keyring.text(bytes).0;
@@ -103,7 +154,8 @@ pub fn locate_all(
     let options = LocateOptions { file_cap_bytes: question.max_file_bytes, ..LocateOptions::default() };
     let mut bad = 0;
     let mut all = Vec::with_capacity(hits.len());
-    for (hit, score) in hits {
+    for Ranked { candidate, reasons } in hits {
+        let hit = candidate.hit;
         let TextHash(text_hash) = hit.text_hash;
         let at = Coordinates {
             path: &hit.path,
@@ -125,7 +177,8 @@ pub fn locate_all(
             end_line: located.end_line,
             start_byte: located.start_byte,
             end_byte: located.end_byte,
-            score,
+            score: reasons.total,
+            reasons,
             item,
             lang: hit.language,
             collection: question.collection.name.clone(),

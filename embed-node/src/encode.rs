@@ -256,6 +256,41 @@ mod tests {
     }
 
     #[test]
+    fn the_asymmetric_score_estimates_the_cosine_within_its_error() {
+        use sextant_proto::code::{QueryVector, bytes_to_words};
+        use sextant_proto::ids::ModelFingerprint;
+        for bits in [512, 2048] {
+            let projection = projection(384, bits, Some(0)).unwrap();
+            let code = CodeSpec { width: CodeWidth::new(bits).unwrap(), rotation_seed: Some(0) };
+            for weight in [0.3f32, 1.0, 3.0] {
+                let (mut squares, mut bias, mut count) = (0.0, 0.0, 0.0);
+                for step in 0..60 {
+                    let base = ramp(384, 3 + step);
+                    let other: Vec<f32> =
+                        base.iter().zip(ramp(384, 61 + 5 * step)).map(|(a, b)| a + weight * b).collect();
+                    let query = projection.encode(&base).unwrap().rotated;
+                    let query = QueryVector::quantise(ModelFingerprint([0; 32]), code, &query).unwrap();
+                    let stored =
+                        bytes_to_words(&projection.encode(&other).unwrap().code, code.width).unwrap();
+                    let signed = |(at, weight): (usize, i16)| {
+                        let set = stored[at / 64] >> (at % 64) & 1 == 1;
+                        i64::from(weight) * if set { 1 } else { -1 }
+                    };
+                    let score = query.weights().unwrap().into_iter().enumerate().map(signed).sum();
+                    let estimate = query.cosine_estimate(score);
+                    let error = f64::from(query.cosine_error(estimate));
+                    let off = (f64::from(estimate) - cosine(&base, &other)) / error;
+                    (squares, bias, count) = (squares + off * off, bias + off, count + 1.0);
+                }
+                // In standard errors: of unit size, and off to neither side beyond chance.
+                let (size, bias) = ((squares / count).sqrt(), bias / count);
+                assert!(size < 1.3, "{bits} bits, weight {weight}: errors of {size} standard errors");
+                assert!(bias.abs() < 0.5, "{bits} bits, weight {weight}: {bias}");
+            }
+        }
+    }
+
+    #[test]
     fn projections_are_made_once_and_bounded() {
         let projections = Projections::default();
         let spec = |seed| CodeSpec { width: CodeWidth::DEFAULT, rotation_seed: Some(seed) };

@@ -179,6 +179,16 @@ impl QueryVector {
         let sum = score as f64 * f64::from(self.scale);
         (sum / (2.0 * bits / std::f64::consts::PI).sqrt()).clamp(-1.0, 1.0) as f32
     }
+
+    /// Standard error of [`Self::cosine_estimate`] where the estimate is `cosine`: √((π/2 − cosine²) / B).
+    ///
+    /// A term q·sign(x) of the sum has the mean square E q² = 1/B and the mean √(2/π)·cosine/B, hence the sum a variance
+    /// of 1 − 2·cosine²/π. Holds for rotated codes alone; `docs/scan.md` derives and checks it. With it, estimates from
+    /// codes of different widths can be put in one list.
+    pub fn cosine_error(&self, cosine: f32) -> f32 {
+        let (bits, cosine) = (self.code.width.bits() as f64, f64::from(cosine));
+        ((std::f64::consts::FRAC_PI_2 - cosine * cosine) / bits).max(0.0).sqrt() as f32
+    }
 }
 
 fn expect_len(what: &'static str, got: usize, want: usize) -> Result<(), CodeError> {

@@ -7,6 +7,7 @@ use roaring::RoaringBitmap;
 
 use sextant_kernels::Kernels;
 use sextant_proto::error::{ErrorCode, WireError};
+use sextant_proto::ids::GenerationId;
 use sextant_proto::limits::MAX_RANGES_PER_VECTOR;
 use sextant_proto::search::{Hit, validate_limit};
 use sextant_proto::shard::ShardSearch;
@@ -14,7 +15,7 @@ use sextant_proto::slot::slot_of;
 use sextant_proto::view::View;
 
 use crate::apply::{CollectionMemory, GenerationMemory, Memory};
-use crate::scan::{ScanQuery, Scored, top_k};
+use crate::scan::{Control, Depth, ScanError, ScanQuery, Scored, top_k, top_k_selected};
 use crate::store::keys::ViewKey;
 use crate::store::rows::FileRow;
 
@@ -22,6 +23,11 @@ use crate::store::rows::FileRow;
 pub const DEFAULT_OVERSAMPLE: u32 = 4;
 /// Most candidates a hit.
 const MAX_OVERSAMPLE: u32 = 64;
+/// Vectors of which the view and filter leave fewer than one in this many are scanned by themselves: where a pruned scan
+/// of everything costs as much, by measurement (`docs/scan.md`).
+const SELECT_SHARE: usize = 100;
+/// Vectors from which a scan is pruned; fewer are read whole in a fraction of a millisecond.
+const PRUNE_FROM: usize = 20_000;
 
 /// What a scan found and cost.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -37,7 +43,14 @@ pub struct Found {
 }
 
 /// Hits of a request, best first, at most its limit.
-pub fn search(memory: &Memory, kernels: Kernels, request: &ShardSearch) -> Result<Found, WireError> {
+///
+/// `stop` says whether nobody waits for them any more; it is looked at every few megabytes of codes.
+pub fn search(
+    memory: &Memory,
+    kernels: Kernels,
+    request: &ShardSearch,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Found, WireError> {
     validate_limit(request.limit)?;
     request.filter.validate()?;
     if let Some(reason) = memory.poisoned() {
@@ -72,16 +85,33 @@ pub fn search(memory: &Memory, kernels: Kernels, request: &ShardSearch) -> Resul
     let code = request.query.code_words().map_err(bad_query)?;
     let oversample =
         if request.oversample == 0 { DEFAULT_OVERSAMPLE } else { request.oversample.min(MAX_OVERSAMPLE) };
+    let arena = generation.arena.snapshot();
+    // Only rotated bits are exchangeable, which the bound of a pruned scan rests on.
+    let prunable = generation.made_with.code.rotation_seed.is_some() && arena.len() >= PRUNE_FROM;
     let query = ScanQuery {
         code: &code,
         weights: &weights,
         k: request.limit as usize,
         oversample: oversample as usize,
+        depth: if prunable { Depth::Pruned { z: Depth::DEFAULT_Z } } else { Depth::Exact },
     };
+    let control = Control { threads: Control::threads_for(arena.segments().len()), stop };
     let started = Instant::now();
-    let mut passes =
-        |vector: u32| generation.postings(vector).iter().any(|posting| files.contains(posting.file));
-    let scan = top_k(kernels, &generation.arena, &query, &mut passes).map_err(bad_query)?;
+    let scan = match selected(collection, request.generation, &files, arena.len() / SELECT_SHARE) {
+        Some(vectors) => {
+            let mut rows: Vec<u32> =
+                vectors.into_iter().filter_map(|vector| generation.arena.row(vector)).collect();
+            rows.sort_unstable();
+            rows.dedup();
+            top_k_selected(kernels, &arena, &query, &rows, control)
+        }
+        None => {
+            let passes =
+                |vector: u32| generation.postings(vector).iter().any(|posting| files.contains(posting.file));
+            top_k(kernels, &arena, &query, &passes, control)
+        }
+    };
+    let scan = scan.map_err(scan_error)?;
     let scan_us = started.elapsed().as_micros() as u64;
 
     let mut hits = Vec::with_capacity(scan.hits.len());
@@ -110,6 +140,24 @@ fn readable(collection: &CollectionMemory, view: View) -> Result<Arc<RoaringBitm
             }
         }),
     }
+}
+
+/// The vectors of a generation that the file versions use, where they are fewer than `fewer`.
+fn selected(
+    collection: &CollectionMemory,
+    generation: GenerationId,
+    files: &RoaringBitmap,
+    fewer: usize,
+) -> Option<Vec<u32>> {
+    let mut vectors = Vec::new();
+    for file in files {
+        let Some(file) = collection.file(file).filter(|file| file.generation == generation) else { continue };
+        vectors.extend_from_slice(&file.vectors);
+        if vectors.len() >= fewer {
+            return None;
+        }
+    }
+    (vectors.len() < fewer).then_some(vectors)
 }
 
 /// Adds every range of a vector that is in the view, up to a cap; the remainder is counted on the last one.
@@ -146,6 +194,13 @@ fn expand(
             text_hash,
             more: if n + 1 == kept { more } else { 0 },
         });
+    }
+}
+
+fn scan_error(error: ScanError) -> WireError {
+    match error {
+        ScanError::Stopped => WireError::new(ErrorCode::DeadlineExceeded, error.to_string()),
+        ScanError::Width { .. } | ScanError::Shape(_) => bad_query(error),
     }
 }
 

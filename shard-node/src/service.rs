@@ -188,7 +188,13 @@ impl ShardService {
         let kernels = self.kernels;
         let machine = Arc::clone(group.machine());
         let target = request.target.clone();
-        let found = blocking(move || search(&machine.read(), kernels, &request)).await??;
+        // Dropped with this future: when the asker went away or the deadline passed, the scan stops too.
+        let asker = Arc::new(());
+        let waits = Arc::downgrade(&asker);
+        let found =
+            blocking(move || search(&machine.read(), kernels, &request, &|| waits.strong_count() == 0))
+                .await??;
+        drop(asker);
         metrics::histogram!("scan_seconds").record(found.scan_us as f64 / 1e6);
         metrics::counter!("scan_bytes_total").increment(found.bytes);
         metrics::counter!("scan_vectors_total").increment(found.scanned);

@@ -1,21 +1,25 @@
-//! Owns the text that a model sees of a chunk. Must not know models, tokens or keys.
+//! Owns the text that a model sees of a chunk: the path, cleaned and normalised lines. Must not know models, tokens
+//! or keys. Coordinates are never touched by it.
 //!
 //! The path line lifts retrieval more than any rule of ranking does: file and folder names say what the code is for.
 
 use std::borrow::Cow;
 
 use crate::chunk::Chunk;
+use crate::chunk::clean::cleaned;
+use crate::chunk::languages;
 use crate::chunk::measure::is_space;
+pub use crate::chunk::path_line::{PATH_CAP_CHARS, abbreviated};
 
-/// Path components kept, counted from the file.
-const PATH_COMPONENTS: usize = 4;
-
-/// The embed input: the last four components of the path, a line feed, and the text without blank lines, common
-/// indentation, carriage returns and white space at line ends. Pure, so equal chunks of equal paths share a key.
+/// The embed input: the abbreviated path, a line feed, and the text without licence headers, banners of generators,
+/// annotations that mean nothing to a search, blank lines, common indentation, carriage returns and white space at
+/// line ends. Pure, so equal chunks of equal paths share a key.
 pub fn embed_input(path: &str, chunk_text: &str) -> String {
-    let mut input = String::with_capacity(path.len() + chunk_text.len() + 1);
-    input.push_str(abbreviated(path));
-    let lines = || chunk_text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    let noise = languages::detect(path, b"").noise();
+    let text = cleaned(chunk_text, noise);
+    let mut input = String::with_capacity(path.len() + text.len() + 1);
+    input.push_str(&abbreviated(path, PATH_CAP_CHARS));
+    let lines = || text.lines().map(str::trim_end).filter(|line| !line.is_empty());
     let common = lines().map(indent_of).reduce(common_prefix).unwrap_or_default().len();
     for line in lines() {
         input.push('\n');
@@ -36,10 +40,6 @@ pub fn source_text<'a>(bytes: &'a [u8], chunk: &Chunk) -> Cow<'a, str> {
     String::from_utf8_lossy(bytes.get(from..end).unwrap_or_default())
 }
 
-fn abbreviated(path: &str) -> &str {
-    path.rmatch_indices('/').nth(PATH_COMPONENTS - 1).map_or(path, |(at, _)| &path[at + 1..])
-}
-
 fn indent_of(line: &str) -> &str {
     let length = line.bytes().take_while(|b| is_space(*b)).count();
     &line[..length]
@@ -55,10 +55,10 @@ mod tests {
     use super::embed_input;
 
     #[test]
-    fn path_is_cut_to_four_components_and_text_is_normalised() {
+    fn text_is_normalised_below_the_path() {
         let text = "    fn a() {\r\n\r\n        b();   \n    }\n";
         assert_eq!(
-            embed_input("x/y/one/two/three/file.rs", text),
+            embed_input("one/two/three/file.rs", text),
             "one/two/three/file.rs\nfn a() {\n    b();\n}"
         );
         assert_eq!(embed_input("file.rs", "x"), "file.rs\nx");

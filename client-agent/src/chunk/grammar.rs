@@ -18,6 +18,17 @@ pub(super) struct Refinement {
     pub(super) item: ItemType,
 }
 
+/// Which names a declaration brings into the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Defines {
+    /// Its own.
+    Itself,
+    /// None: it speaks of something defined elsewhere (Rust's `impl`), or has no name that somebody would ask for.
+    Nothing,
+    /// Those of its parts, which are declarations of their own: Go's `const ( … )`.
+    Parts,
+}
+
 /// A node kind that declares something.
 pub(super) struct Declaration {
     pub(super) kind: &'static str,
@@ -26,17 +37,18 @@ pub(super) struct Declaration {
     /// The first path that leads somewhere gives the name.
     pub(super) names: &'static [Path],
     pub(super) refinements: &'static [Refinement],
+    pub(super) defines: Defines,
 }
 
 impl Declaration {
     /// A declaration named by its field `name`.
     pub(super) const fn new(kind: &'static str, item: ItemType) -> Self {
-        Self { kind, item: Some(item), names: &[&["name"]], refinements: &[] }
+        Self { kind, item: Some(item), names: &[&["name"]], refinements: &[], defines: Defines::Itself }
     }
 
     /// A kind that is a declaration only where a refinement says so.
     pub(super) const fn only_if(kind: &'static str, refinements: &'static [Refinement]) -> Self {
-        Self { kind, item: None, names: &[&["name"]], refinements }
+        Self { kind, item: None, names: &[&["name"]], refinements, defines: Defines::Itself }
     }
 
     pub(super) const fn named(mut self, names: &'static [Path]) -> Self {
@@ -44,10 +56,21 @@ impl Declaration {
         self
     }
 
+    pub(super) const fn defining(mut self, defines: Defines) -> Self {
+        self.defines = defines;
+        self
+    }
+
     pub(super) const fn refined(mut self, refinements: &'static [Refinement]) -> Self {
         self.refinements = refinements;
         self
     }
+}
+
+/// A node of this kind that has something at `path` is one of a run.
+pub(super) struct Run {
+    pub(super) kind: &'static str,
+    pub(super) path: Path,
 }
 
 /// How test code is marked inside a file.
@@ -76,16 +99,33 @@ pub(super) struct LanguageSpec {
     pub(super) attributes: &'static [&'static str],
     /// Kinds that are opened even where they fit, so that what they hold is seen (namespaces).
     pub(super) containers: &'static [&'static str],
+    /// Kinds that lose their meaning when cut: whole up to twice the preferred size.
+    pub(super) wholes: &'static [&'static str],
+    /// Literals that are whole likewise, unless one of `functions` stands directly in them.
+    pub(super) tables: &'static [&'static str],
+    pub(super) functions: &'static [&'static str],
+    /// Siblings in a row that belong together, as the fields of a data class without braces.
+    pub(super) runs: &'static [Run],
+    /// Declarations that belong to the next one where it has the same name.
+    pub(super) overloads: &'static [&'static str],
+    /// Beginnings of annotations (`@…`, `[…`, `#[…`) and of comments that say nothing to somebody who searches: they
+    /// are left out of what is embedded.
+    pub(super) noise: &'static [&'static str],
     pub(super) tests: TestMarks,
 }
 
 /// What a node kind means.
 #[derive(Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "a kind can be any of these at once")]
 pub(super) struct KindRole {
     declaration: Option<u16>,
     pub(super) comment: bool,
     pub(super) attribute: bool,
     pub(super) container: bool,
+    pub(super) overload: bool,
+    whole: bool,
+    table: bool,
+    in_run: bool,
 }
 
 impl KindRole {
@@ -114,6 +154,10 @@ impl Grammar {
                     comment: spec.comments.contains(&kind),
                     attribute: spec.attributes.contains(&kind),
                     container: spec.containers.contains(&kind),
+                    overload: spec.overloads.contains(&kind),
+                    whole: spec.wholes.contains(&kind),
+                    table: spec.tables.contains(&kind),
+                    in_run: spec.runs.iter().any(|run| run.kind == kind),
                 })
             })
             .collect();
@@ -130,12 +174,39 @@ impl Grammar {
             })
         };
         let declared = spec.declarations.iter().map(|d| d.kind);
-        let others = [spec.comments, spec.attributes, spec.containers];
+        let others = [
+            spec.comments,
+            spec.attributes,
+            spec.containers,
+            spec.wholes,
+            spec.tables,
+            spec.functions,
+            spec.overloads,
+        ];
         declared.chain(others.into_iter().flatten().copied()).filter(|kind| !known(kind)).collect()
     }
 
     pub(super) fn role(&self, node: Node<'_>) -> KindRole {
         self.roles.get(usize::from(node.kind_id())).copied().unwrap_or_default()
+    }
+
+    /// Whether the node should be one piece although it is too large for one.
+    pub(super) fn is_whole(&self, role: KindRole, node: Node<'_>) -> bool {
+        role.whole || role.table && self.is_table(node)
+    }
+
+    fn is_table(&self, node: Node<'_>) -> bool {
+        let is_function = |n: Node<'_>| self.spec.functions.contains(&n.kind());
+        let body = node.child_by_field_name("body").unwrap_or(node);
+        let mut cursor = node.walk();
+        body.named_children(&mut cursor)
+            .all(|n| !is_function(n) && !n.child_by_field_name("value").is_some_and(is_function))
+    }
+
+    /// Whether the node belongs to a run of its siblings.
+    pub(super) fn in_run(&self, role: KindRole, node: Node<'_>) -> bool {
+        let runs = || self.spec.runs.iter().filter(|run| run.kind == node.kind());
+        role.in_run && runs().any(|run| follow(node, run.path).is_some())
     }
 
     /// The rule of a declaring node and the item that it makes.

@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use sextant_proto::chunk::ItemType;
 
-use crate::chunk::Chunk;
 use crate::chunk::measure::{Measure, line_feeds};
 use crate::chunk::piece::{Bond, Decl, Piece, Role};
+use crate::chunk::{Chunk, Definition};
 
 /// What is known about a file when its chunks are labelled.
 pub(super) struct Labels<'a> {
@@ -40,6 +40,7 @@ impl Labels<'_> {
             line
         };
         let mut next_decl = 0;
+        let depths = self.depths();
         let mut chunks = Vec::with_capacity(groups.len());
         for group in groups {
             let members = &pieces[group.clone()];
@@ -63,9 +64,34 @@ impl Labels<'_> {
                 item: label.item,
                 name: label.name,
                 is_test: label.is_test || self.in_test_file,
+                scopes: self.scopes(members, range.start),
+                defines: self.definitions(from..next_decl, &depths),
             });
         }
         chunks
+    }
+
+    /// How many declarations that nest stand around each.
+    fn depths(&self) -> Vec<u32> {
+        let mut depths: Vec<u32> = Vec::with_capacity(self.decls.len());
+        for decl in self.decls {
+            let outer = decl.parent.and_then(|p| Some((self.decls.get(p)?, depths.get(p)?)));
+            depths.push(outer.map_or(0, |(outer, depth)| depth + u32::from(outer.nests())));
+        }
+        depths
+    }
+
+    /// The names that declarations in the range of indices define, each once with its least depth.
+    fn definitions(&self, begun: Range<usize>, depths: &[u32]) -> Vec<Definition> {
+        let mut found: Vec<Definition> = Vec::new();
+        for (decl, depth) in self.decls[begun.clone()].iter().zip(&depths[begun]) {
+            let Some(name) = decl.defined_name() else { continue };
+            match found.iter_mut().find(|d| d.name == name && d.item == decl.item) {
+                Some(known) => known.depth = known.depth.min(*depth),
+                None => found.push(Definition { name: name.to_owned(), item: decl.item, depth: *depth }),
+            }
+        }
+        found
     }
 
     /// Documentation that did not fit beside its declaration carries the declaration's name.
@@ -112,6 +138,21 @@ impl Labels<'_> {
         let comments = members.iter().all(|p| p.role == Role::Comment);
         let item = if comments { ItemType::Doc } else { self.fallback };
         Label { item, name: None, is_test: false }
+    }
+
+    /// Names of the declarations that are open where the chunk begins, outermost first.
+    fn scopes(&self, members: &[Piece], start: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut at = members.first().and_then(|p| p.decl);
+        while let Some(decl) = at.and_then(|n| self.decls.get(n)) {
+            if decl.start < start {
+                names.extend(decl.name.clone());
+            }
+            at = decl.parent;
+        }
+        names.reverse();
+        names.dedup();
+        names
     }
 
     /// The innermost declaration that holds the whole chunk.

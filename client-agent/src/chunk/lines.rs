@@ -3,6 +3,7 @@
 
 use sextant_proto::chunk::ItemType;
 
+use crate::chunk::grammar::Defines;
 use crate::chunk::measure::{char_boundary, trim};
 use crate::chunk::piece::{Cutter, Decl, Place, Role};
 
@@ -33,8 +34,15 @@ pub(super) fn split(start: usize, heading_mark: Option<u8>, cutter: &mut Cutter<
                 open.end = at;
             }
             let name = heading_name(bytes, at..line_end, mark);
-            let (item, is_test) = (ItemType::Section, false);
-            decls.push(Decl { start: at, end: bytes.len(), parent: None, item, name, is_test });
+            decls.push(Decl {
+                start: at,
+                end: bytes.len(),
+                parent: None,
+                item: ItemType::Section,
+                name,
+                is_test: false,
+                defines: Defines::Nothing,
+            });
             section_start = at;
         }
         at = line_end;
@@ -44,7 +52,16 @@ pub(super) fn split(start: usize, heading_mark: Option<u8>, cutter: &mut Cutter<
 }
 
 fn add_section(range: std::ops::Range<usize>, decl: Option<usize>, cutter: &mut Cutter<'_>) {
-    let place = Place { depth: 0, inner_depth: 1, by_layout: true, decl, role: Role::Code, is_head: false };
+    let place = Place {
+        depth: 0,
+        inner_depth: 1,
+        by_layout: true,
+        decl,
+        role: Role::Code,
+        is_head: false,
+        is_whole: false,
+        is_glued: false,
+    };
     cutter.add_lines(range, place);
 }
 

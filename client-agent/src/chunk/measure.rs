@@ -6,6 +6,9 @@ use std::ops::Range;
 /// Bytes between two stored sums: a count costs at most this many table look-ups, and the sums take 1/16 of the file.
 const STEP: usize = 64;
 
+/// Bytes of a piece that give its hash: its signature, so that an edit in its body moves no boundary.
+const HASHED_BYTES: usize = 64;
+
 /// White space in the sense of this module: ASCII alone, so that a count needs no decoding.
 pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
@@ -38,6 +41,16 @@ impl<'a> Measure<'a> {
         let block = at / STEP;
         let rest = self.bytes[block * STEP..at].iter().filter(|b| counted(**b)).count();
         self.sums[block] as usize + rest
+    }
+
+    /// A number that the beginning of the range's text gives, wherever it stands; white space does not count.
+    pub(super) fn hash(&self, start: usize, end: usize) -> u64 {
+        let text = self.bytes.get(start..end.min(start + HASHED_BYTES)).unwrap_or_default();
+        // FNV-1a, then a mix, since its high bits are poor for short texts.
+        let inked = text.iter().filter(|b| !is_space(**b));
+        let hash =
+            inked.fold(0xCBF2_9CE4_8422_2325_u64, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01B3));
+        (hash ^ (hash >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 1
     }
 
     /// Non-white-space characters in the range.

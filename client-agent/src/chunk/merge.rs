@@ -4,19 +4,33 @@
 //! Merging a frame of the tree after its children are merged is the same as taking all boundaries in order of their
 //! level: a boundary that once did not fit never fits later, since groups only grow. So one pass is enough, and the
 //! depth of the tree does not matter.
+//!
+//! Boundaries of one level are taken in an order that their text gives (a hash), not from left to right: from left to
+//! right, an edit that moves one boundary moves all behind it. In hashed order what happens at a boundary depends on
+//! its neighbours of lower hash, on theirs of still lower, and so on: such falling chains are short, so an edit is
+//! felt by the chunk it touches and seldom by more than one beside it.
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::chunk::ChunkBudget;
 use crate::chunk::measure::Measure;
-use crate::chunk::piece::{Bond, Piece, Role, limits};
+use crate::chunk::piece::{Bond, Piece, Role, WHOLE_SHARE, limits};
 
 /// A group of less than 1/16 of the preferred size is joined to a neighbour even if that goes a little over.
 const CRUMB_SHARE: usize = 16;
 
 /// Pieces looked at for the head of a declaration: its documentation and attributes come first.
 const HEAD_PIECES: usize = 64;
+
+/// The order of joining.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Glue,
+    Line,
+    Head,
+    Neighbours,
+}
 
 /// Groups of neighbouring pieces under construction. Only the first and last index of a group are kept true.
 struct Groups<'a> {
@@ -82,13 +96,19 @@ pub(super) fn merge(pieces: &[Piece], measure: &Measure<'_>, budget: &ChunkBudge
         let piece = &pieces[*at];
         match piece.bond {
             // From the declaration backwards: documentation that is too long is cut far from what it documents.
-            Bond::Glued => (piece.bond, Reverse(0), usize::MAX - at),
-            _ => (piece.bond, Reverse(piece.level), *at),
+            Bond::Glued => (Step::Glue, Reverse(0), (usize::MAX - at) as u64),
+            Bond::SameLine => (Step::Line, Reverse(piece.level), *at as u64),
+            // A head takes its first members, before those find each other.
+            Bond::Loose if pieces[at - 1].is_head => (Step::Head, Reverse(piece.level), *at as u64),
+            Bond::Loose => (Step::Neighbours, Reverse(piece.level), measure.hash(piece.start, piece.end)),
         }
     });
-    join_runs(&mut groups, preferred + preferred / 2);
     for at in boundaries {
-        if !groups.joined[at] && !groups.leads_on(at) {
+        if pieces[at].bond == Bond::Glued {
+            // An attribute can be a table of test cases: its end stays with the declaration, not all of it.
+            let table = [at - 1, at].iter().all(|n| pieces[*n].role == Role::Attribute);
+            groups.join(at, if table { preferred * WHOLE_SHARE + preferred / 4 } else { usize::MAX });
+        } else if !groups.joined[at] && !groups.leads_on(at) {
             groups.join(at, preferred);
         }
     }
@@ -102,24 +122,6 @@ pub(super) fn merge(pieces: &[Piece], measure: &Measure<'_>, budget: &ChunkBudge
         first = last + 1;
     }
     out
-}
-
-/// Joins every run of pieces that hold to each other (documentation, attributes, declaration) if all of it fits.
-fn join_runs(groups: &mut Groups<'_>, limit: usize) {
-    let pieces = groups.pieces;
-    let mut first = 0;
-    while first < pieces.len() {
-        let run = pieces[first + 1..].iter().take_while(|p| p.bond != Bond::Loose).count();
-        let last = first + run;
-        let glued = pieces[first..=last].iter().skip(1).any(|p| p.bond == Bond::Glued);
-        if glued && pieces[last].end - pieces[first].start <= groups.cap && groups.chars(first, last) <= limit
-        {
-            for at in first + 1..=last {
-                groups.join(at, limit);
-            }
-        }
-        first = last + 1;
-    }
 }
 
 fn join_crumbs(groups: &mut Groups<'_>, preferred: usize) {

@@ -4,6 +4,7 @@
 //! The way through: `languages` names the language, `syntax` parses under a budget, `split` (or `lines`) makes
 //! pieces that are never cut again, `merge` joins small neighbours, `label` says what each chunk is.
 
+mod clean;
 pub mod embed_input;
 
 mod grammar;
@@ -12,6 +13,7 @@ mod languages;
 mod lines;
 mod measure;
 mod merge;
+mod path_line;
 mod piece;
 mod split;
 mod syntax;
@@ -30,7 +32,7 @@ use crate::chunk::syntax::Syntax;
 
 /// Raised whenever the same bytes can give other chunks than before: file versions carry it, so that a change of
 /// rules leads to new file versions instead of a mixture.
-pub const CHUNKER_VERSION: u32 = 1;
+pub const CHUNKER_VERSION: u32 = 3;
 
 /// How large a chunk may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +108,21 @@ pub struct Chunk {
     pub name: Option<String>,
     /// Test code, by the path or by the language's own marks.
     pub is_test: bool,
+    /// Names of the declarations that are open where the chunk begins, outermost first. They stay on the client.
+    pub scopes: Vec<String>,
+    /// What begins in this chunk, in file order: functions, types, members, constants. They stay on the client.
+    pub defines: Vec<Definition>,
+}
+
+/// A name that a chunk brings into the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// The bare name: no path, no sigil (`$`, `#`), no back-ticks.
+    pub name: String,
+    /// A function inside a type is a method, a function that tests is a test.
+    pub item: ItemType,
+    /// Declarations around it (types, functions); modules and namespaces do not count. 0: top level.
+    pub depth: u32,
 }
 
 /// A file cut into chunks.

@@ -6,10 +6,13 @@ use std::ops::Range;
 use sextant_proto::chunk::ItemType;
 
 use crate::chunk::ChunkBudget;
+use crate::chunk::grammar::Defines;
 use crate::chunk::measure::{Measure, indent_at, is_space, line_breaks, trim};
 
 /// Levels of one depth step of the tree; the room below it orders boundaries within one parent by layout.
 const DEPTH_STEP: u32 = 64;
+/// What is kept whole may be so many times the preferred size.
+pub(super) const WHOLE_SHARE: usize = 2;
 /// Longest head of a line looked at; what is longer is no head.
 const LINE_HEAD_BYTES: usize = 256;
 /// Smallest hard cap taken.
@@ -25,6 +28,26 @@ pub(super) struct Decl {
     pub(super) item: ItemType,
     pub(super) name: Option<String>,
     pub(super) is_test: bool,
+    pub(super) defines: Defines,
+}
+
+impl Decl {
+    /// Whether what is declared inside it counts as nested.
+    pub(super) fn nests(&self) -> bool {
+        self.defines != Defines::Parts
+            && !matches!(self.item, ItemType::Section | ItemType::Field | ItemType::Import)
+    }
+
+    /// The name that it brings into the program, bare: the last part of a dotted path, without sigils.
+    pub(super) fn defined_name(&self) -> Option<&str> {
+        if self.defines != Defines::Itself || matches!(self.item, ItemType::Section | ItemType::Import) {
+            return None;
+        }
+        let last = self.name.as_deref()?.rsplit(['.', ':']).next()?;
+        let bare = last.trim_matches(['`', '$', '#', '@', '&']);
+        let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+        (!bare.is_empty() && bare.chars().all(is_name)).then_some(bare)
+    }
 }
 
 /// How a piece behaves beside its neighbours.
@@ -72,6 +95,7 @@ impl Piece {
 
 /// Where a piece stands in the tree.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "a place can have any of these at once")]
 pub(super) struct Place {
     /// Depth of the nearest node that holds this piece and the one before it.
     pub(super) depth: u32,
@@ -83,11 +107,17 @@ pub(super) struct Place {
     pub(super) role: Role,
     /// Begins a declaration that is opened.
     pub(super) is_head: bool,
+    /// One piece although it does not fit.
+    pub(super) is_whole: bool,
+    /// Belongs to the piece before, for a reason that the text does not show.
+    pub(super) is_glued: bool,
 }
 
 impl Place {
     fn inside(self) -> Self {
-        Self { depth: self.inner_depth, by_layout: true, is_head: false, ..self }
+        // Blank lines in a comment do not end it.
+        let is_glued = self.role == Role::Comment;
+        Self { depth: self.inner_depth, by_layout: true, is_head: false, is_glued, ..self }
     }
 }
 
@@ -134,7 +164,7 @@ impl<'a> Cutter<'a> {
     /// False where the range holds white space alone.
     pub(super) fn add(&mut self, range: Range<usize>, place: Place) -> bool {
         let Some(range) = trim(self.bytes, range) else { return false };
-        if self.fits(&range) {
+        if place.is_whole || self.fits(&range) {
             self.push(range, place);
         } else {
             self.add_lines(range, place);
@@ -204,7 +234,80 @@ impl<'a> Cutter<'a> {
             .unwrap_or_else(|| crate::chunk::measure::char_boundary(self.bytes, stop, at))
     }
 
+    /// Whether the range may be one piece because of what it is: up to twice the preferred size.
+    pub(super) fn fits_whole(&self, range: &Range<usize>) -> bool {
+        range.len() <= self.cap && self.measure.chars(range.clone()) <= self.preferred * WHOLE_SHARE
+    }
+
+    /// Where the pieces begin that lead (document, attribute) what begins at `start`; `start` where there are none.
+    fn lead(&self, start: usize) -> (usize, usize) {
+        let (mut index, mut from) = (self.pieces.len(), start);
+        while let Some(piece) = index.checked_sub(1).and_then(|n| self.pieces.get(n)) {
+            if !self.leads(piece, line_breaks(self.bytes, piece.end..from)) {
+                break;
+            }
+            (index, from) = (index - 1, piece.start);
+        }
+        (index, from)
+    }
+
+    /// Whether a declaration that fits is too large together with what leads it: opened, its signature stays with
+    /// its documentation and its body follows.
+    pub(super) fn outgrows_with_lead(&self, range: &Range<usize>) -> bool {
+        let (_, from) = self.lead(range.start);
+        from < range.start && self.measure.chars(from..range.end) > self.preferred + self.preferred / 2
+    }
+
+    /// Holds what begins at `start`, with what leads it, to the piece before; true where the next piece itself is
+    /// to be held.
+    pub(super) fn glue(&mut self, start: usize) -> bool {
+        let (index, _) = self.lead(start);
+        match self.pieces.get_mut(index) {
+            Some(first) => {
+                first.bond = first.bond.min(Bond::Glued);
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// Whether a piece on the line where the piece before ends is a part of that piece.
+    fn continues(&self, before: &Piece, range: &Range<usize>, is_whole: bool) -> bool {
+        let both = before.start..range.end;
+        if both.len() > self.cap {
+            return false;
+        }
+        let many_lines = |r: Range<usize>| self.bytes[r].contains(&b'\n');
+        let new_lines = many_lines(range.clone());
+        let limit = if !new_lines && !many_lines(before.start..before.end) || new_lines && !is_whole {
+            self.preferred
+        } else {
+            self.preferred * WHOLE_SHARE + self.preferred / 4
+        };
+        self.measure.chars(both) <= limit
+    }
+
+    fn extend(&mut self, end: usize, place: Place) {
+        if let Some(before) = self.pieces.last_mut() {
+            before.end = end;
+            before.is_head |= place.is_head;
+            if before.role != Role::Code {
+                before.decl = place.decl;
+            }
+            if before.role != place.role {
+                before.role = Role::Code;
+            }
+        }
+    }
+
     fn push(&mut self, range: Range<usize>, place: Place) {
+        if let Some(before) = self.pieces.last() {
+            let closes = closes(&self.bytes[range.clone()]) && range.end - before.start <= self.cap;
+            let same_line = line_breaks(self.bytes, before.end..range.start) == 0;
+            if closes || same_line && self.continues(before, &range, place.is_whole) {
+                return self.extend(range.end, place);
+            }
+        }
         let indent = indent_at(self.bytes, range.start);
         let (bond, breaks) = match self.pieces.last() {
             None => (Bond::Loose, 2),
@@ -222,7 +325,10 @@ impl<'a> Cutter<'a> {
         };
         let level = place.depth.saturating_mul(DEPTH_STEP).saturating_add(layout);
         let Range { start, end } = range;
-        let Place { decl, role, is_head, .. } = place;
+        let Place { decl, role, mut is_head, is_glued, .. } = place;
+        let bond = if is_glued { bond.min(Bond::Glued) } else { bond };
+        // A head whose bracket stands on a line of its own.
+        is_head |= self.bytes[start] == b'{' && self.pieces.last().is_some_and(|p| p.is_head);
         self.pieces.push(Piece { start, end, decl, role, bond, level, is_head });
     }
 
@@ -230,16 +336,26 @@ impl<'a> Cutter<'a> {
         if breaks == 0 {
             return Bond::SameLine;
         }
-        if matches!(self.bytes[start], b'}' | b')' | b']' | b'{' | b';' | b',') {
+        if matches!(self.bytes[start], b'}' | b')' | b']' | b'{' | b';' | b',') || self.leads(before, breaks)
+        {
             return Bond::Glued;
         }
-        let leads = match before.role {
-            Role::Code => false,
-            Role::Comment => breaks == 1 && indent_at(self.bytes, before.start).is_some(),
-            Role::Attribute => true,
-        };
-        if leads { Bond::Glued } else { Bond::Loose }
+        Bond::Loose
     }
+
+    /// Whether a piece belongs to what follows it after so many line feeds.
+    fn leads(&self, piece: &Piece, breaks: usize) -> bool {
+        match piece.role {
+            Role::Code => false,
+            Role::Comment => breaks <= 1 && indent_at(self.bytes, piece.start).is_some(),
+            Role::Attribute => true,
+        }
+    }
+}
+
+/// Whether a text begins with syntax that closes.
+fn closes(text: &[u8]) -> bool {
+    matches!(text, [b'}' | b')' | b']', ..] | [b'<', b'/', ..] | [b'/' | b'?', b'>', ..])
 }
 
 /// Preferred characters and cap in bytes, with the smallest values taken.

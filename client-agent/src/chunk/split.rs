@@ -9,7 +9,7 @@ use std::ops::Range;
 use sextant_proto::chunk::ItemType;
 use tree_sitter::{Node, Tree};
 
-use crate::chunk::grammar::{Declaration, Grammar, KindRole, follow};
+use crate::chunk::grammar::{Declaration, Defines, Grammar, KindRole, follow};
 use crate::chunk::measure::char_boundary;
 use crate::chunk::piece::{Cutter, Decl, Place, Role};
 
@@ -28,6 +28,31 @@ struct Frame {
     decl: Option<usize>,
     /// Where the first attribute before the current child begins; comments between do not end the run.
     attributes: Option<usize>,
+    /// The node is a piece already: only the declarations in it are still looked for.
+    taken: bool,
+    /// Role of all that is in the node.
+    role: Role,
+    /// Where the run begins of which the last child was one.
+    run: Option<usize>,
+    /// The last child that was a declaration, if it belongs to the next one of its name.
+    overload: Option<usize>,
+}
+
+impl Frame {
+    fn new(end: usize, done: usize, decl: Option<usize>) -> Self {
+        let role = Role::Code;
+        Self {
+            end,
+            done,
+            is_error: false,
+            decl,
+            attributes: None,
+            taken: false,
+            role,
+            run: None,
+            overload: None,
+        }
+    }
 }
 
 /// The common parent of the last piece and the next.
@@ -51,6 +76,8 @@ struct Walk<'a, 'b> {
     common: Common,
     /// The next piece begins a declaration that was opened.
     head_pending: bool,
+    /// The next piece belongs to the one before.
+    glue_pending: bool,
 }
 
 /// Adds the pieces of the whole file from `start` on; answers the declarations met, in order of their start.
@@ -63,7 +90,7 @@ pub(super) fn split(
 ) -> Vec<Decl> {
     let end = cutter.bytes().len();
     let root = tree.root_node();
-    let outside = Frame { end, done: start, is_error: root.is_error(), decl: None, attributes: None };
+    let outside = Frame { is_error: root.is_error(), ..Frame::new(end, start, None) };
     let common = Common { depth: 0, is_error: false };
     let mut walk = Walk {
         grammar,
@@ -73,6 +100,7 @@ pub(super) fn split(
         decls: Vec::new(),
         common,
         head_pending: false,
+        glue_pending: false,
     };
     let mut cursor = tree.walk();
     'nodes: loop {
@@ -84,7 +112,9 @@ pub(super) fn split(
             continue 'nodes;
         }
         loop {
-            walk.meet();
+            if !walk.in_taken() {
+                walk.meet();
+            }
             if cursor.goto_next_sibling() {
                 continue 'nodes;
             }
@@ -100,9 +130,12 @@ pub(super) fn split(
 impl Walk<'_, '_> {
     /// Takes a node: as a piece where it fits, else answers the frame to open.
     fn enter(&mut self, node: Node<'_>) -> Option<Frame> {
+        if self.in_taken() {
+            return self.look_into(node);
+        }
         let is_root = self.frames.len() == 1;
-        let (done, frame_end, outer_decl, attributes) =
-            self.frames.last().map(|f| (f.done, f.end, f.decl, f.attributes))?;
+        let (done, frame_end, outer_decl, attributes, outer_role) =
+            self.frames.last().map(|f| (f.done, f.end, f.decl, f.attributes, f.role))?;
         let start = if is_root { done } else { node.start_byte().max(done) };
         let end = if is_root { frame_end } else { node.end_byte().min(frame_end) };
         if end <= start {
@@ -118,20 +151,47 @@ impl Walk<'_, '_> {
         }
         let decl = self.declare(node, role, start..end, mark_from).or(outer_decl);
 
-        let fits = self.cutter.fits(&(start..end));
-        let open =
-            is_root || role.container || !fits || (!role.declares() && self.cutter.tears_line(start..end));
-        if open && node.child_count() > 0 {
-            self.head_pending |= decl != outer_decl;
-            return Some(Frame { end, done: start, is_error: node.is_error(), decl, attributes: None });
-        }
         let piece_role = match (role.comment, role.attribute) {
             (true, _) => Role::Comment,
             (_, true) => Role::Attribute,
-            _ => Role::Code,
+            _ => outer_role,
         };
-        self.add(start..end, decl, piece_role);
-        None
+        let range = start..end;
+        let is_whole = self.grammar.is_whole(role, node) && self.cutter.fits_whole(&range);
+        let fits = self.cutter.fits(&range) && !(role.declares() && self.cutter.outgrows_with_lead(&range));
+        let torn = || !role.declares() && self.cutter.tears_line(range.clone());
+        let open = is_root || role.container || !is_whole && (!fits || torn());
+        self.hold(node, role, &range, decl.filter(|_| decl != outer_decl));
+        if open && node.child_count() > 0 {
+            self.head_pending |= decl != outer_decl;
+            let is_error = node.is_error();
+            return Some(Frame { is_error, role: piece_role, ..Frame::new(end, start, decl) });
+        }
+        self.add(range, decl, piece_role, is_whole);
+        let opened = node.named_child_count() > 0 && !role.comment;
+        opened.then_some(Frame { taken: true, ..Frame::new(end, end, decl) })
+    }
+
+    fn in_taken(&self) -> bool {
+        self.frames.last().is_some_and(|f| f.taken)
+    }
+
+    /// Looks for declarations below a node that is a piece as a whole.
+    fn look_into(&mut self, node: Node<'_>) -> Option<Frame> {
+        let (outer_decl, attributes) = self.frames.last().map(|f| (f.decl, f.attributes))?;
+        let role = self.grammar.role(node);
+        let Range { start, end } = node.byte_range();
+        let mark_from = attributes.unwrap_or(start);
+        if let Some(frame) = self.frames.last_mut()
+            && !role.comment
+        {
+            frame.attributes = role.attribute.then_some(mark_from);
+        }
+        if node.named_child_count() == 0 || role.comment {
+            return None;
+        }
+        let decl = self.declare(node, role, start..end, mark_from).or(outer_decl);
+        Some(Frame { taken: true, ..Frame::new(end, end, decl) })
     }
 
     /// Notes that the walk stands between two children of the innermost open node.
@@ -145,7 +205,11 @@ impl Walk<'_, '_> {
 
     /// Closes the innermost open node; false where none is left.
     fn close(&mut self) -> bool {
-        let Some(end) = self.frames.last().map(|f| f.end) else { return false };
+        let Some((end, taken)) = self.frames.last().map(|f| (f.end, f.taken)) else { return false };
+        if taken {
+            self.frames.pop();
+            return true;
+        }
         self.gap(end);
         self.frames.pop();
         if let Some(outer) = self.frames.last_mut() {
@@ -156,15 +220,33 @@ impl Walk<'_, '_> {
 
     /// Adds the text that no child covers, up to `to`.
     fn gap(&mut self, to: usize) {
-        let Some((done, decl)) = self.frames.last().map(|f| (f.done, f.decl)) else { return };
+        let Some((done, decl, role)) = self.frames.last().map(|f| (f.done, f.decl, f.role)) else { return };
         if done < to {
             self.meet();
-            self.add(done..to, decl, Role::Code);
+            self.add(done..to, decl, role, false);
             self.meet();
         }
     }
 
-    fn add(&mut self, range: Range<usize>, decl: Option<usize>, role: Role) {
+    /// Holds the node to its elder sibling, where they are of one run, or overloads of one name.
+    fn hold(&mut self, node: Node<'_>, role: KindRole, range: &Range<usize>, decl: Option<usize>) {
+        if role.comment || role.attribute || !node.is_named() {
+            return;
+        }
+        let in_run = self.grammar.in_run(role, node);
+        let Some(frame) = self.frames.last_mut() else { return };
+        let (run, elder) = (frame.run.take().filter(|_| in_run), frame.overload.take());
+        let run_fits = run.is_some_and(|from| self.cutter.fits_whole(&(from..range.end)));
+        frame.run = in_run.then(|| run.filter(|_| run_fits).unwrap_or(range.start));
+        frame.overload = decl.filter(|_| role.overload && self.cutter.fits(range));
+        let name = |at: usize| self.decls.get(at).and_then(|d| d.name.as_deref());
+        let same_name = elder.and_then(name).is_some_and(|elder| decl.and_then(name) == Some(elder));
+        if run_fits || same_name {
+            self.glue_pending |= self.cutter.glue(range.start);
+        }
+    }
+
+    fn add(&mut self, range: Range<usize>, decl: Option<usize>, role: Role, is_whole: bool) {
         if let Some(frame) = self.frames.last_mut() {
             frame.done = range.end;
         }
@@ -175,10 +257,13 @@ impl Walk<'_, '_> {
             decl,
             role,
             is_head: self.head_pending,
+            is_whole,
+            is_glued: self.glue_pending,
         };
         if self.cutter.add(range, place) {
             self.common = Common { depth: usize::MAX, is_error: false };
             self.head_pending = false;
+            self.glue_pending = false;
         }
     }
 
@@ -196,19 +281,20 @@ impl Walk<'_, '_> {
         let in_type = matches!(outer_item, Some(ItemType::Class | ItemType::Interface | ItemType::Enum));
 
         let statement = self.test_statement(node, &range);
-        let (mut item, name, name_at) = if let Some(test) = statement {
-            (ItemType::Test, test.name, range.end)
+        let (mut item, name, name_at, defines) = if let Some(test) = statement {
+            (ItemType::Test, test.name, range.end, Defines::Nothing)
         } else {
             let (rule, item) = self.grammar.declaration(role, node)?;
             let named = name_node(node, rule);
             let name = named.and_then(|n| self.text(n.byte_range()));
-            (item, name, named.map_or(range.end, |n| n.start_byte()))
+            (item, name, named.map_or(range.end, |n| n.start_byte()), rule.defines)
         };
         if item == ItemType::Field && in_function {
             return None; // A local variable.
         }
         let around = outer.map(|at| &self.decls[at]);
-        if around.is_some_and(|o| o.end == range.end && o.name == name && name.is_some()) {
+        let same = |o: &Decl| o.end == range.end && o.name == name && o.defines != Defines::Parts;
+        if name.is_some() && around.is_some_and(same) {
             return None; // The inside of a decorated or exported declaration.
         }
         if item == ItemType::Function && in_type {
@@ -220,7 +306,7 @@ impl Walk<'_, '_> {
         }
         let is_test = marked || around.is_some_and(|o| o.is_test);
         let Range { start, end } = range;
-        self.decls.push(Decl { start, end, parent: outer, item, name, is_test });
+        self.decls.push(Decl { start, end, parent: outer, item, name, is_test, defines });
         Some(self.decls.len() - 1)
     }
 

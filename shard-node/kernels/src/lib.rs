@@ -7,28 +7,33 @@
 //! # Layout
 //! A *code* of `B` bits is `words = ceil(B / 64)` little-endian `u64` words; bit `i` of the vector is bit
 //! `i % 64` of word `i / 64`; bits past `B` are zero. A set bit stands for +1, a clear one for -1. Codes of many
-//! vectors lie row after row without gaps.
+//! vectors lie in the two planes of [`Planes`].
 //!
 //! # Use
-//! [`Kernels::detect`] once a scan, then call its methods on blocks of rows that stay in the L1 or L2 cache.
-//! Nothing here allocates, and all results are integers, hence equal on every processor.
+//! [`Kernels::detect`] once a scan, then call its methods on blocks of rows. Nothing here allocates, and all results
+//! are integers, hence equal on every processor.
 //!
 //! ```
-//! use sextant_kernels::Kernels;
+//! use sextant_kernels::{Kernels, Near, Planes, Split};
 //!
 //! let kernels = Kernels::detect();
-//! let mut distances = [0; 2];
-//! kernels.hamming_rows(&[0b1011], &[0b1010, 0b0100], &mut distances)?;
-//! assert_eq!(distances, [1, 4]);
+//! let mut near = [Near::default(); 16];
+//! // Eight vectors of one word each, all of it prefix.
+//! let planes = Planes { prefix: &[0b1010, 0b0100, !0, !0, !0, !0, !0, !0], rest: &[] };
+//! let found = kernels.within(Split { prefix: &[0b1011], rest: &[] }, planes, 4, &mut near)?;
+//! assert_eq!(near[..found], [Near { row: 0, distance: 1 }, Near { row: 1, distance: 4 }]);
 //! assert_eq!(kernels.asymmetric(&[5, -3, 7], &[0b101])?, 15);
 //! # Ok::<(), sextant_kernels::ShapeError>(())
 //! ```
 
 mod dispatch;
+mod planes;
+mod portable;
 mod scalar;
 mod shape;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
 pub use dispatch::{Isa, Kernels};
+pub use planes::{LANES, Near, Planes, RestRows, SLACK, Split, interleaved_at};
 pub use shape::{MAX_WORDS, ShapeError};

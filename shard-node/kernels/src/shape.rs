@@ -18,14 +18,30 @@ pub enum ShapeError {
         /// Words of the query.
         words: usize,
     },
-    /// The rows are not exactly one code for every place in the output.
-    Rows {
-        /// Words of the query, hence of each row.
+    /// The planes do not hold the same whole blocks of rows of the query's width.
+    Planes {
+        /// Words of the query.
         words: usize,
-        /// Places in the output.
+        /// Words in the prefix plane.
+        prefix: usize,
+        /// Words in the rest plane.
+        rest: usize,
+    },
+    /// The output has no place for every row and the slack behind them.
+    Room {
+        /// Rows to be compared.
         rows: usize,
-        /// Words given for all the rows together.
-        given_words: usize,
+        /// Places given.
+        places: usize,
+    },
+    /// The part of the rows that is asked for lies outside of them, or a row outside of the plane.
+    Part {
+        /// First word asked for.
+        from: usize,
+        /// Words asked for.
+        words: usize,
+        /// Words of a row.
+        stride: usize,
     },
     /// The code is not `ceil(weights / 64)` words long.
     Weights {
@@ -42,10 +58,21 @@ impl fmt::Display for ShapeError {
             Self::Width { words } => {
                 write!(out, "a code of {words} words cannot be compared: give 1 to {MAX_WORDS} words")
             }
-            Self::Rows { words, rows, given_words } => write!(
+            Self::Planes { words, prefix, rest } => write!(
                 out,
-                "{rows} rows of {words} words were asked for and {given_words} words given: \
-                 pass exactly one code for each output"
+                "planes of {prefix} and {rest} words do not hold whole blocks of rows of {words} words: \
+                 pass both planes of the same rows"
+            ),
+            Self::Room { rows, places } => write!(
+                out,
+                "{rows} rows were to be compared with room for {places}: pass one place a row and {} more",
+                crate::planes::SLACK
+            ),
+            Self::Part { from, words, stride } => write!(
+                out,
+                "words {from} to {} of rows of {stride} were asked for, or a row that is not there: \
+                 pass rows of this plane",
+                from.saturating_add(words)
             ),
             Self::Weights { weights, words } => write!(
                 out,
@@ -56,18 +83,6 @@ impl fmt::Display for ShapeError {
 }
 
 impl std::error::Error for ShapeError {}
-
-/// Accepts `out` rows of `query` words.
-pub(crate) fn check_rows(query: &[u64], rows: &[u64], out: &[u32]) -> Result<(), ShapeError> {
-    let words = query.len();
-    if words == 0 || words > MAX_WORDS {
-        return Err(ShapeError::Width { words });
-    }
-    if out.len().checked_mul(words) != Some(rows.len()) {
-        return Err(ShapeError::Rows { words, rows: out.len(), given_words: rows.len() });
-    }
-    Ok(())
-}
 
 /// Accepts one code with a weight for each of its bits.
 pub(crate) fn check_weights(weights: &[i16], code: &[u64]) -> Result<(), ShapeError> {

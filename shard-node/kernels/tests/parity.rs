@@ -1,7 +1,7 @@
 //! Every instruction set of this processor against plain definitions written here a second time.
 
 use proptest::prelude::*;
-use sextant_kernels::{Isa, Kernels, MAX_WORDS, ShapeError};
+use sextant_kernels::{Isa, Kernels, LANES, MAX_WORDS, Near, Planes, RestRows, SLACK, ShapeError, Split};
 
 fn present() -> impl Iterator<Item = Kernels> {
     Isa::ALL.into_iter().filter_map(Kernels::with)
@@ -35,16 +35,95 @@ fn noise_weights(seed: u64, count: usize) -> Vec<i16> {
     noise(seed, count).into_iter().map(|bits| bits as i16).collect()
 }
 
-fn check_hamming(seed: u64, words: usize, rows: usize, skew: usize) {
-    // `skew` words in front make the rows start at any alignment.
+/// Columns `from..to` of rows, interleaved by eight.
+fn interleaved(rows: &[u64], words: usize, from: usize, to: usize) -> Vec<u64> {
+    let mut plane = Vec::new();
+    for block in rows.chunks_exact(words * LANES) {
+        for word in from..to {
+            plane.extend(block.chunks_exact(words).map(|row| row[word]));
+        }
+    }
+    plane
+}
+
+/// A shape to be checked: whole words, those of the prefix, blocks of eight rows.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    seed: u64,
+    words: usize,
+    prefix: usize,
+    blocks: usize,
+    /// Words in front of both planes, which make them start at any alignment.
+    skew: usize,
+}
+
+fn check_distances(shape: Shape) {
+    let Shape { seed, words, prefix, blocks, skew } = shape;
     let query = noise(seed, words);
-    let memory = noise(!seed, skew + rows * words);
-    let expected: Vec<u32> =
-        memory[skew..].chunks_exact(words).map(|row| naive_hamming(&query, row)).collect();
+    let rows = noise(!seed, blocks * LANES * words);
+    let distances: Vec<u32> = rows.chunks_exact(words).map(|row| naive_hamming(&query, row)).collect();
+    let shifted = |plane: Vec<u64>| [vec![0; skew], plane].concat();
+    let prefix_plane = shifted(interleaved(&rows, words, 0, prefix));
+    let rest: Vec<u64> = rows.chunks_exact(words).flat_map(|row| row[prefix..].to_vec()).collect();
+    let rest_plane = shifted(rest.clone());
+    let interleaved_rest = shifted(interleaved(&rows, words, prefix, words));
+    let split = Split { prefix: &query[..prefix], rest: &query[prefix..] };
+
+    let mut sorted = distances.clone();
+    sorted.sort_unstable();
+    let middle = sorted.get(sorted.len() / 2).copied().unwrap_or(0);
+    for limit in [0, middle, u32::MAX] {
+        let expected: Vec<Near> = distances
+            .iter()
+            .enumerate()
+            .filter(|(_, distance)| **distance <= limit)
+            .map(|(row, &distance)| Near { row: row as u32, distance })
+            .collect();
+        for kernels in present() {
+            let case = format!("{shape:?}, limit {limit}, {:?}", kernels.isa());
+            let mut out = vec![Near::default(); distances.len() + SLACK];
+            let planes = Planes { prefix: &prefix_plane[skew..], rest: &rest_plane[skew..] };
+            let found = kernels.within(split, planes, limit, &mut out).expect("shapes fit");
+            assert_eq!(out[..found], expected, "within, {case}");
+
+            let planes = Planes { prefix: &prefix_plane[skew..], rest: &interleaved_rest[skew..] };
+            let found = kernels.interleaved_within(split, planes, limit, &mut out).expect("shapes fit");
+            assert_eq!(out[..found], expected, "interleaved_within, {case}");
+        }
+    }
     for kernels in present() {
-        let mut distances = vec![u32::MAX; rows];
-        kernels.hamming_rows(&query, &memory[skew..], &mut distances).expect("shapes fit");
-        assert_eq!(distances, expected, "{} words, {rows} rows, {:?}", words, kernels.isa());
+        let mut turned = vec![0; rest.len()];
+        kernels.interleave(&rest, words - prefix, &mut turned).expect("shapes fit");
+        assert_eq!(turned, interleaved_rest[skew..], "interleave, {shape:?}, {:?}", kernels.isa());
+    }
+}
+
+/// Candidates in any order, any of them twice, over words `from..from + part` of rows of `stride`.
+fn check_narrow(seed: u64, stride: usize, (from, part): (usize, usize), count: usize) {
+    let rows = 50;
+    let plane = noise(seed, rows * stride);
+    let query = noise(!seed, part);
+    let start: Vec<Near> = noise(seed ^ 1, count)
+        .into_iter()
+        .map(|bits| Near { row: (bits % rows as u64) as u32, distance: (bits >> 32) as u32 % 100 })
+        .collect();
+    let whole: Vec<Near> = start
+        .iter()
+        .map(|near| {
+            let first = near.row as usize * stride + from;
+            let more = naive_hamming(&query, &plane[first..first + part]);
+            Near { row: near.row, distance: near.distance + more }
+        })
+        .collect();
+    let middle = whole.get(count / 2).map_or(0, |near| near.distance);
+    for limit in [0, middle, u32::MAX] {
+        let expected: Vec<Near> = whole.iter().copied().filter(|near| near.distance <= limit).collect();
+        for kernels in present() {
+            let mut near = start.clone();
+            let rest = RestRows { words: &plane, stride, from };
+            let kept = kernels.narrow(&query, rest, limit, &mut near).expect("shapes fit");
+            assert_eq!(near[..kept], expected, "{stride} {from} {part} {count} {limit} {:?}", kernels.isa());
+        }
     }
 }
 
@@ -57,11 +136,21 @@ fn check_asymmetric(weights: &[i16], code: &[u64]) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
-    fn hamming_equals_the_definition(
-        seed: u64, words in 1_usize..=128, rows in 0_usize..=40, skew in 0_usize..8,
+    fn distances_equal_the_definition(
+        seed: u64, words in 1_usize..=128, cut in 1_usize..=128, blocks in 0_usize..=5, skew in 0_usize..8,
     ) {
-        check_hamming(seed, words, rows, skew);
+        check_distances(Shape { seed, words, prefix: 1 + cut % words, blocks, skew });
+    }
+
+    #[test]
+    fn narrowing_equals_the_definition(
+        seed: u64, stride in 1_usize..=128, a in 0_usize..=128, b in 0_usize..=128, count in 0_usize..=70,
+    ) {
+        let (from, to) = (a.min(b) % (stride + 1), a.max(b) % (stride + 1));
+        check_narrow(seed, stride, (from.min(to), from.max(to) - from.min(to)), count);
     }
 
     #[test]
@@ -83,26 +172,62 @@ proptest! {
 }
 
 #[test]
-fn common_widths_with_every_number_of_rows_in_a_tile() {
+fn common_widths_with_every_number_of_blocks_and_every_tail() {
     for bits in [64, 384, 512, 768, 1_024, 1_536, 2_048, 4_096, 8_192] {
-        for rows in 0..=17 {
-            check_hamming(bits as u64, bits / 64, rows, 1);
+        let words = bits / 64;
+        for prefix in [6, 8, words] {
+            for blocks in 0..=3 {
+                check_distances(Shape {
+                    seed: bits as u64,
+                    words,
+                    prefix: prefix.min(words),
+                    blocks,
+                    skew: 1,
+                });
+            }
         }
-        check_asymmetric(&noise_weights(3, bits), &noise(4, bits / 64));
+        for count in 0..=33 {
+            check_narrow(bits as u64, words, (0, words), count);
+        }
+        check_asymmetric(&noise_weights(3, bits), &noise(4, words));
+    }
+}
+
+#[test]
+fn reading_meets_every_word() {
+    for count in [0, 1, 31, 32, 100] {
+        let words: Vec<u64> = (0..count).map(|bit| 1 << (bit % 64)).collect();
+        for kernels in present() {
+            assert_eq!(
+                kernels.read(&words),
+                words.iter().fold(0, |all, word| all | word),
+                "{:?}",
+                kernels.isa()
+            );
+        }
     }
 }
 
 #[test]
 fn greatest_width_does_not_overflow() {
     let query = vec![0; MAX_WORDS];
-    let rows = vec![u64::MAX; MAX_WORDS];
+    let rows = vec![u64::MAX; MAX_WORDS * LANES];
     let smallest = vec![i16::MIN; MAX_WORDS * 64];
     let total = i64::from(i16::MIN) * (MAX_WORDS as i64) * 64;
     for kernels in present() {
-        let mut distance = [0];
-        kernels.hamming_rows(&query, &rows, &mut distance).expect("shapes fit");
-        assert_eq!(distance, [MAX_WORDS as u32 * 64], "{:?}", kernels.isa());
-        assert_eq!(kernels.asymmetric(&smallest, &rows), Ok(total), "{:?}", kernels.isa());
+        for prefix in [1, 6, MAX_WORDS] {
+            let split = Split { prefix: &query[..prefix], rest: &query[prefix..] };
+            let (prefix, rest) = rows.split_at(prefix * LANES);
+            let mut out = [Near::default(); LANES + SLACK];
+            let planes = Planes { prefix, rest };
+            let most = MAX_WORDS as u32 * 64;
+            assert_eq!(kernels.within(split, planes, most - 1, &mut out), Ok(0), "{:?}", kernels.isa());
+            assert_eq!(kernels.within(split, planes, most, &mut out), Ok(LANES));
+            assert_eq!(out[LANES - 1], Near { row: LANES as u32 - 1, distance: most });
+            assert_eq!(kernels.interleaved_within(split, planes, most, &mut out), Ok(LANES));
+        }
+        let code = &rows[..MAX_WORDS];
+        assert_eq!(kernels.asymmetric(&smallest, code), Ok(total), "{:?}", kernels.isa());
         assert_eq!(kernels.asymmetric(&smallest, &query), Ok(-total), "{:?}", kernels.isa());
     }
 }
@@ -119,18 +244,37 @@ fn padding_bits_do_not_count() {
 #[test]
 fn wrong_shapes_are_refused_and_write_nothing() {
     for kernels in present() {
-        let mut out = [7; 2];
-        assert_eq!(kernels.hamming_rows(&[], &[], &mut out), Err(ShapeError::Width { words: 0 }));
-        let wide = vec![0; MAX_WORDS + 1];
-        assert_eq!(
-            kernels.hamming_rows(&wide, &wide, &mut out[..1]),
-            Err(ShapeError::Width { words: MAX_WORDS + 1 })
-        );
-        assert_eq!(
-            kernels.hamming_rows(&[1, 2], &[1, 2, 3], &mut out),
-            Err(ShapeError::Rows { words: 2, rows: 2, given_words: 3 })
-        );
-        assert_eq!(out, [7; 2]);
+        let mark = Near { row: 7, distance: 7 };
+        let mut out = [mark; LANES + SLACK];
+        let plane = [0; 3 * LANES];
+        let split =
+            |prefix, rest| Split { prefix: &[0; MAX_WORDS + 1][..prefix], rest: &[0; MAX_WORDS][..rest] };
+        let planes = |prefix, rest| Planes { prefix: &plane[..prefix], rest: &plane[..rest] };
+        let wrong = |words, prefix, rest| Err(ShapeError::Planes { words, prefix, rest });
+        let cases = [
+            (split(0, 1), planes(0, 8), Err(ShapeError::Width { words: 1 })),
+            (split(MAX_WORDS + 1, 0), planes(0, 0), Err(ShapeError::Width { words: MAX_WORDS + 1 })),
+            (split(2, 1), planes(8, 8), wrong(3, 8, 8)),
+            (split(1, 1), planes(8, 16), wrong(2, 8, 16)),
+            (split(1, 0), planes(7, 0), wrong(1, 7, 0)),
+            (split(1, 0), planes(16, 0), Err(ShapeError::Room { rows: 16, places: 16 })),
+        ];
+        for (split, planes, refusal) in cases {
+            assert_eq!(kernels.within(split, planes, u32::MAX, &mut out), refusal);
+            assert_eq!(kernels.interleaved_within(split, planes, u32::MAX, &mut out), refusal);
+        }
+        let rest = |stride, from| RestRows { words: &plane[..12], stride, from };
+        let mut near = [Near { row: 3, distance: 0 }];
+        for (part, stride, from) in [(2, 3, 2), (1, 4, 0), (4, 4, usize::MAX)] {
+            let refusal = Err(ShapeError::Part { from, words: part, stride });
+            assert_eq!(kernels.narrow(&[0; 9][..part], rest(stride, from), 9, &mut near), refusal);
+        }
+        assert_eq!(near, [Near { row: 3, distance: 0 }]);
+        let mut turned = [7; 16];
+        for (rows, words) in [(8, 1), (16, 3), (16, 0)] {
+            assert!(kernels.interleave(&plane[..rows], words, &mut turned).is_err());
+        }
+        assert_eq!((out, turned), ([mark; LANES + SLACK], [7; 16]));
         assert_eq!(kernels.asymmetric(&[], &[]), Err(ShapeError::Width { words: 0 }));
         for weights in [0, 64, 129] {
             assert_eq!(
@@ -145,5 +289,5 @@ fn wrong_shapes_are_refused_and_write_nothing() {
 fn detection_takes_the_fastest_present() {
     let fastest = present().last().map(Kernels::isa);
     assert_eq!(Some(Kernels::detect().isa()), fastest);
-    assert!(Kernels::with(Isa::Scalar).is_some());
+    assert!(Kernels::with(Isa::Scalar).is_some() && Kernels::with(Isa::Portable).is_some());
 }

@@ -147,7 +147,8 @@ fn find(
         slots: Vec::new(),
         session: SessionToken::default(),
     };
-    let found = search(&group.machine().read(), Kernels::detect(), &request).map_err(|error| error.code)?;
+    let found = search(&group.machine().read(), Kernels::detect(), &request, &|| false)
+        .map_err(|error| error.code)?;
     Ok(found.hits.into_iter().map(|hit| (hit.path, hit.start_byte)).collect())
 }
 

@@ -4,24 +4,30 @@
 //! filled from the store at start and kept up by `apply`, and whoever shares it brings the lock.
 //!
 //! # Layout
-//! Rows of `words` little-endian `u64` lie one after the other in segments of [`SEGMENT_ROWS`] rows, each segment
-//! on a cache line. A new segment is the only allocation that a push may need, so a writer never copies what is
-//! already resident and never holds readers up for longer than one row.
+//! Rows lie in segments of [`SEGMENT_ROWS`]; in each, the first words of eight vectors are interleaved ([`Shape`],
+//! [`sextant_kernels::Planes`]) and the other words follow row by row. A new segment, or a doubled last one, is the only
+//! allocation that a push may need.
 //!
-//! A removed row stays where it is, is no longer live, and is taken by a later push. Rows therefore never move:
-//! a scan that lets go of the lock between two segments still meets every vector that was there throughout.
+//! # Readers keep their generation
+//! A scan takes a [`Snapshot`], a list of shared segments, and needs no lock from then on. A writer copies a segment that
+//! some snapshot still holds before it changes it, so a snapshot never changes. A removed row stays where it is, is no
+//! longer live, and is taken by a later push; where too many wait, [`Compaction`] rewrites the arena beside it.
 
+mod compact;
+mod pages;
 mod segment;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
 use std::mem::size_of;
+use std::sync::Arc;
 
 use sextant_kernels::MAX_WORDS;
 
-use self::segment::Segment;
-pub use self::segment::{SEGMENT_ROWS, SegmentView};
+pub use self::compact::Compaction;
+use self::compact::Journal;
+pub use self::segment::{SEGMENT_ROWS, Segment, Shape};
 
 /// A code that the arena cannot hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,18 +63,39 @@ pub enum ArenaError {
         /// Rows resident.
         rows: usize,
     },
+    /// The system gave no memory.
+    #[error(
+        "{bytes} bytes for resident codes were refused ({reason}): give the node more memory, or fewer slots"
+    )]
+    Memory {
+        /// Bytes asked for.
+        bytes: usize,
+        /// What the system said.
+        reason: std::io::ErrorKind,
+    },
 }
 
 /// The resident codes. See the module for layout and locking.
 #[derive(Debug)]
 pub struct Arena {
-    words: usize,
-    segments: Vec<Segment>,
+    shape: Shape,
+    segments: Vec<Arc<Segment>>,
     /// Row of each live vector.
     rows: HashMap<u32, u32>,
     /// Rows ever used; those of them that are not live are in `free`.
     used: usize,
     free: Vec<u32>,
+    /// What changed since a compaction began.
+    journal: Option<Journal>,
+    compactions: u64,
+}
+
+/// The rows of an arena as they were when it was taken. Cheap to make and to clone; holds memory while it lives.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    shape: Shape,
+    segments: Vec<Arc<Segment>>,
+    live: usize,
 }
 
 impl Arena {
@@ -77,7 +104,12 @@ impl Arena {
         if words == 0 || words > MAX_WORDS {
             return Err(ArenaError::Width { words });
         }
-        Ok(Self { words, segments: Vec::new(), rows: HashMap::new(), used: 0, free: Vec::new() })
+        Ok(Self::of_shape(Shape::of(words)))
+    }
+
+    fn of_shape(shape: Shape) -> Self {
+        let (segments, rows, free) = (Vec::new(), HashMap::new(), Vec::new());
+        Self { shape, segments, rows, used: 0, free, journal: None, compactions: 0 }
     }
 
     /// Builds an arena from stored rows: `(vector id, code bytes)` in any order, each code as [`Self::push_bytes`]
@@ -108,21 +140,30 @@ impl Arena {
         self.place(vector_id, words.iter().map(|&bytes| u64::from_le_bytes(bytes)))
     }
 
-    /// Forgets a vector; its row stays until a push takes it. False if it was not resident.
-    pub fn remove(&mut self, vector_id: u32) -> bool {
-        let Some(row) = self.rows.remove(&vector_id) else {
-            return false;
-        };
-        if let Some(segment) = self.segments.get_mut(row as usize / SEGMENT_ROWS) {
-            segment.retire(row as usize % SEGMENT_ROWS);
-        }
+    /// Forgets a vector; its row stays until a push takes it. `Ok(false)` if it was not resident. Fails where a segment
+    /// that is being read could not be copied; nothing has changed then.
+    pub fn remove(&mut self, vector_id: u32) -> Result<bool, ArenaError> {
+        let Some(&row) = self.rows.get(&vector_id) else { return Ok(false) };
+        let offset = row as usize % SEGMENT_ROWS;
+        self.segment_mut(row as usize / SEGMENT_ROWS, offset)?.retire(offset);
+        self.rows.remove(&vector_id);
         self.free.push(row);
-        true
+        if let Some(journal) = &mut self.journal {
+            journal.note(vector_id);
+        }
+        Ok(true)
     }
 
     /// The code of a live vector.
-    pub fn code(&self, vector_id: u32) -> Option<&[u64]> {
-        self.rows.get(&vector_id).and_then(|&row| self.code_at(row))
+    pub fn code(&self, vector_id: u32) -> Option<Vec<u64>> {
+        let row = *self.rows.get(&vector_id)?;
+        let segment = self.segments.get(row as usize / SEGMENT_ROWS)?;
+        Some((0..self.words()).map(|word| segment.word(row as usize % SEGMENT_ROWS, word)).collect())
+    }
+
+    /// The row of a live vector.
+    pub fn row(&self, vector_id: u32) -> Option<u32> {
+        self.rows.get(&vector_id).copied()
     }
 
     /// Whether the vector is live.
@@ -147,57 +188,96 @@ impl Arena {
 
     /// Words of every code.
     pub fn words(&self) -> usize {
-        self.words
+        self.shape.words()
     }
 
     /// Bytes allocated for codes, ids and the id map (the map by estimate: a key, a value and a control byte for
     /// each place).
     pub fn bytes(&self) -> usize {
         let map = self.rows.capacity() * (2 * size_of::<u32>() + 1);
-        let segments: usize = self.segments.iter().map(Segment::bytes).sum();
+        let segments: usize = self.segments.iter().map(|segment| segment.bytes()).sum();
         segments + map + self.free.capacity() * size_of::<u32>()
     }
 
-    /// The used rows, segment after segment, in row order.
-    pub fn segments(&self) -> impl Iterator<Item = SegmentView<'_>> {
-        self.segments.iter().enumerate().map(|(index, segment)| {
-            let first_row = index * SEGMENT_ROWS;
-            segment.view(first_row as u32, (self.used - first_row).min(SEGMENT_ROWS), self.words)
-        })
-    }
-
-    /// The code in a row that has been used, live or not.
-    pub(crate) fn code_at(&self, row: u32) -> Option<&[u64]> {
-        let segment = self.segments.get(row as usize / SEGMENT_ROWS)?;
-        segment.code(row as usize % SEGMENT_ROWS, self.words)
+    /// The rows as they are now.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot { shape: self.shape, segments: self.segments.clone(), live: self.rows.len() }
     }
 
     fn check_length(&self, vector_id: u32, bytes: usize) -> Result<(), ArenaError> {
-        let expected = self.words * size_of::<u64>();
+        let expected = self.words() * size_of::<u64>();
         if bytes == expected { Ok(()) } else { Err(ArenaError::CodeLength { vector_id, bytes, expected }) }
     }
 
-    /// `code` yields exactly `self.words` words.
+    /// `code` yields exactly the words of one code.
     fn place(&mut self, vector_id: u32, code: impl Iterator<Item = u64>) -> Result<(), ArenaError> {
         if let Some(resident) = self.code(vector_id) {
-            let same = resident.iter().copied().eq(code);
+            let same = resident.into_iter().eq(code);
             return if same { Ok(()) } else { Err(ArenaError::Conflict { vector_id }) };
         }
-        let row = if let Some(row) = self.free.pop() {
-            row
-        } else {
-            let row = u32::try_from(self.used).map_err(|_| ArenaError::Full { rows: self.used })?;
-            self.used += 1;
-            row
+        let row = match self.free.last() {
+            Some(&row) => row,
+            None => u32::try_from(self.used).map_err(|_| ArenaError::Full { rows: self.used })?,
         };
-        let index = row as usize / SEGMENT_ROWS;
+        let (index, offset) = (row as usize / SEGMENT_ROWS, row as usize % SEGMENT_ROWS);
         if index == self.segments.len() {
-            self.segments.push(Segment::new(self.words));
+            self.segments.push(Arc::new(Segment::new(self.shape)?));
         }
-        if let Some(segment) = self.segments.get_mut(index) {
-            segment.put(row as usize % SEGMENT_ROWS, vector_id, self.words, code);
+        self.segment_mut(index, offset)?.put(offset, vector_id, code);
+        if self.free.pop().is_none() {
+            self.used += 1;
         }
         self.rows.insert(vector_id, row);
+        if let Some(journal) = &mut self.journal {
+            journal.note(vector_id);
+        }
         Ok(())
+    }
+
+    /// A segment to write the row at `offset` into: the resident one, or a copy where that is read or too small.
+    fn segment_mut(&mut self, index: usize, offset: usize) -> Result<&mut Segment, ArenaError> {
+        let shared = self.segments.get_mut(index).ok_or(ArenaError::Full { rows: self.used })?;
+        let room = Segment::room_for(offset);
+        if shared.capacity() < room || Arc::get_mut(shared).is_none() {
+            *shared = Arc::new(shared.copy(room)?);
+        }
+        // Just made, or nobody else has it.
+        Arc::get_mut(shared).ok_or(ArenaError::Full { rows: self.used })
+    }
+}
+
+impl Snapshot {
+    /// The used rows, segment after segment; segment `n` begins with row `n × SEGMENT_ROWS`.
+    pub fn segments(&self) -> &[Arc<Segment>] {
+        &self.segments
+    }
+
+    /// How codes are cut.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Live vectors.
+    pub fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether no vector is live.
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// Copies the code of a used row, live or not, into `code`; `false` where there is no such row.
+    pub fn copy_code(&self, row: u32, code: &mut [u64]) -> bool {
+        let offset = row as usize % SEGMENT_ROWS;
+        match self.segments.get(row as usize / SEGMENT_ROWS) {
+            Some(segment) if offset < segment.used() && code.len() == self.shape.words() => {
+                for (word, place) in code.iter_mut().enumerate() {
+                    *place = segment.word(offset, word);
+                }
+                true
+            }
+            _ => false,
+        }
     }
 }

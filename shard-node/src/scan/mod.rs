@@ -1,33 +1,38 @@
-//! Exact scan of an arena: the nearest codes by Hamming distance, ordered by the asymmetric score.
+//! Scans of an arena: the nearest codes by Hamming distance, ordered by the asymmetric score.
 //!
-//! Owns the ranking of one arena's rows for one query. It must not know views, rights or paths (the caller's
-//! filter speaks for them), nor other arenas and their merge. It is a function of values: no locks, no clock.
+//! Owns the ranking of one arena's rows for its queries. It must not know views, rights or paths (the caller's filter
+//! speaks for them), nor other arenas and their merge. Functions of values: no locks, no clock.
 //!
-//! Two stages. Hamming distances of all rows pick `k × oversample` candidates, at the speed of memory; then the
-//! query's weights, which keep what the signs lost, order the candidates alone. Both orders break ties by vector
-//! id, so that the answer depends neither on the place of a row nor on the processor.
+//! Hamming distances pick `k × oversample` candidates, at the speed of memory; then the query's weights, which keep what
+//! the signs lost, order the candidates alone. Both orders break ties by vector id, so that an exact answer depends
+//! neither on the place of a row, nor on the number of threads, nor on the processor. A pruned one may lack a vector
+//! that an exact one has (`bound`), and which it lacks may depend on the order of rows and threads; what it holds has
+//! its true distance and score.
 
+mod batch;
+mod bound;
+mod control;
 mod nearest;
+mod selected;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 use std::cmp::Reverse;
 
-use sextant_kernels::{Kernels, MAX_WORDS, ShapeError};
+use sextant_kernels::{Kernels, ShapeError};
 
 use self::nearest::{Candidate, Nearest};
-use crate::arena::{Arena, SegmentView};
+use crate::arena::Snapshot;
 
-/// Words of rows whose distances are computed before any is looked at: 32 KiB, so that the block and its
-/// distances stay in the first cache levels. A block has at least one row: the widest code has just this size.
-const BLOCK_WORDS: usize = 4_096;
-const _: () = assert!(BLOCK_WORDS >= MAX_WORDS);
+pub use self::batch::{BatchEntry, top_k_batch};
+pub use self::bound::{Depth, part_limit};
+pub use self::control::Control;
+pub use self::selected::top_k_selected;
 
-/// Most rows in a block, whatever their width.
-const BLOCK_ROWS: usize = 256;
-
-/// Distances that are compared with the limit together.
-const LANES: usize = 16;
+/// Whether a vector may be in the answer. Asked at most once a vector and query, and only about vectors that beat the
+/// candidates so far, so it may be costly; in no particular order.
+pub type Filter<'a> = &'a (dyn Fn(u32) -> bool + Sync);
 
 /// What to look for. Both forms of the query have the arena's width.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +45,8 @@ pub struct ScanQuery<'a> {
     pub k: usize,
     /// Candidates scored for each hit wanted; 0 counts as 1.
     pub oversample: usize,
+    /// How much of each code is read.
+    pub depth: Depth,
 }
 
 /// A vector that was found.
@@ -56,7 +63,7 @@ pub struct Scored {
 /// What a scan cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanStats {
-    /// Rows read, retired ones included.
+    /// Rows read, at least their prefix; retired ones included.
     pub rows: u64,
     /// Bytes of codes read.
     pub bytes: u64,
@@ -64,6 +71,15 @@ pub struct ScanStats {
     pub tested: u64,
     /// Vectors that were scored.
     pub candidates: u64,
+}
+
+impl ScanStats {
+    fn add(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.bytes += other.bytes;
+        self.tested += other.tested;
+        self.candidates += other.candidates;
+    }
 }
 
 /// The answer of one arena.
@@ -75,7 +91,7 @@ pub struct Scan {
     pub stats: ScanStats,
 }
 
-/// A query that does not belong to the arena.
+/// Why a scan has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScanError {
     /// The query's code has another width.
@@ -92,90 +108,62 @@ pub enum ScanError {
     /// The query's weights have another width than its code.
     #[error("the query's weights and code disagree, send both from one embedding: {0}")]
     Shape(#[from] ShapeError),
+    /// Nobody waits for the answer any more.
+    #[error("the scan was given up: its asker went away or its deadline passed; ask again")]
+    Stopped,
 }
 
 /// The best `k` of the live vectors that `filter` lets pass.
 ///
 /// Exact by the two-stage definition: of all vectors that pass, the `k × oversample` nearest by (distance, id)
-/// are scored, and the first `k` by (score descending, id) returned. `filter` is called at most once a vector, and
-/// only for those that beat the candidates so far, so it may be costly; it need not be called in id order.
+/// are scored, and the first `k` by (score descending, id) returned. [`Depth::Pruned`] may miss some of the former.
 ///
-/// Cost: one read of the arena, plus one score and two heap steps for each candidate.
+/// Cost: one read of the arena (pruned: of the prefixes and some percent of the rest), plus one score and two heap steps
+/// for each candidate. With several threads, segments are taken by whoever is free.
 pub fn top_k(
     kernels: Kernels,
-    arena: &Arena,
+    arena: &Snapshot,
     query: &ScanQuery<'_>,
-    filter: &mut dyn FnMut(u32) -> bool,
+    filter: Filter<'_>,
+    control: Control<'_>,
 ) -> Result<Scan, ScanError> {
-    let words = arena.words();
+    let wanted = check(kernels, arena, query)?;
+    if wanted == 0 {
+        return Ok(Scan::default());
+    }
+    let (nearest, mut stats) = walk::walk(kernels, arena, (query, wanted), filter, control)?;
+    stats.candidates = nearest.len() as u64;
+    Ok(Scan { hits: score(kernels, arena, query, nearest)?, stats })
+}
+
+/// Candidates that the arena can give, where the query fits it.
+fn check(kernels: Kernels, arena: &Snapshot, query: &ScanQuery<'_>) -> Result<usize, ScanError> {
+    let words = arena.shape().words();
     if query.code.len() != words {
         return Err(ScanError::Width { query_words: query.code.len(), arena_words: words });
     }
     // Refuse wrong weights even where there is nothing to score.
     kernels.asymmetric(query.weights, query.code)?;
-
     // No more than the arena can give, so that a large k does not allocate.
-    let wanted = query.k.saturating_mul(query.oversample.max(1)).min(arena.len());
-    let mut scan = Scan::default();
-    if wanted == 0 {
-        return Ok(scan);
-    }
-
-    let mut nearest = Nearest::new(wanted);
-    for segment in arena.segments() {
-        scan.stats.rows += (segment.codes.len() / words) as u64;
-        scan.stats.bytes += size_of_val(segment.codes) as u64;
-        scan.stats.tested += gather(kernels, query.code, segment, &mut nearest, filter)?;
-    }
-
-    let candidates = nearest.into_candidates();
-    scan.stats.candidates = candidates.len() as u64;
-    scan.hits.reserve_exact(candidates.len());
-    for candidate in candidates {
-        let Some(code) = arena.code_at(candidate.row) else { continue };
-        let score = kernels.asymmetric(query.weights, code)?;
-        scan.hits.push(Scored { vector_id: candidate.vector_id, score, distance: candidate.distance });
-    }
-    scan.hits.sort_unstable_by_key(|hit| (Reverse(hit.score), hit.vector_id));
-    scan.hits.truncate(query.k);
-    Ok(scan)
+    Ok(query.k.saturating_mul(query.oversample.max(1)).min(arena.len()))
 }
 
-/// Puts into `nearest` what belongs there of one segment; says how many vectors the filter was asked about.
-fn gather(
+/// The candidates in the order of their scores, at most `k`.
+fn score(
     kernels: Kernels,
-    code: &[u64],
-    segment: SegmentView<'_>,
-    nearest: &mut Nearest,
-    filter: &mut dyn FnMut(u32) -> bool,
-) -> Result<u64, ScanError> {
-    let block_rows = (BLOCK_WORDS / code.len()).min(BLOCK_ROWS);
-    let mut distances = [0_u32; BLOCK_ROWS];
-    let mut tested = 0;
-    for (index, block) in segment.codes.chunks(block_rows * code.len()).enumerate() {
-        let distances = &mut distances[..block.len() / code.len()];
-        kernels.hamming_rows(code, block, distances)?;
-        let mut offset = index * block_rows;
-        for lanes in distances.chunks(LANES) {
-            // Almost always false once the heap is full, and without a branch a lane.
-            if lanes.iter().fold(false, |any, &distance| any | (distance <= nearest.limit())) {
-                for (lane, &distance) in lanes.iter().enumerate() {
-                    if distance > nearest.limit() {
-                        continue;
-                    }
-                    let Some(vector_id) = segment.live_id(offset + lane) else { continue };
-                    let row = segment.first_row + (offset + lane) as u32;
-                    let candidate = Candidate { distance, vector_id, row };
-                    if nearest.admits(candidate) {
-                        tested += 1;
-                        if filter(vector_id) {
-                            nearest.insert(candidate);
-                        }
-                    }
-                }
-            }
-            offset += lanes.len();
+    arena: &Snapshot,
+    query: &ScanQuery<'_>,
+    candidates: Vec<Candidate>,
+) -> Result<Vec<Scored>, ScanError> {
+    let mut code = vec![0; query.code.len()];
+    let mut hits = Vec::with_capacity(candidates.len());
+    for candidate in candidates {
+        if arena.copy_code(candidate.row, &mut code) {
+            let score = kernels.asymmetric(query.weights, &code)?;
+            hits.push(Scored { vector_id: candidate.vector_id, score, distance: candidate.distance });
         }
     }
-    Ok(tested)
+    hits.sort_unstable_by_key(|hit| (Reverse(hit.score), hit.vector_id));
+    hits.truncate(query.k);
+    Ok(hits)
 }

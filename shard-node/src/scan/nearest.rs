@@ -55,6 +55,15 @@ impl Nearest {
         }
     }
 
+    /// Keeps what belongs here of another heap.
+    pub(super) fn merge(&mut self, other: Self) {
+        for candidate in other.heap {
+            if self.admits(candidate) {
+                self.insert(candidate);
+            }
+        }
+    }
+
     /// The candidates, in no order.
     pub(super) fn into_candidates(self) -> Vec<Candidate> {
         self.heap.into_vec()

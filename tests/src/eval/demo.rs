@@ -167,13 +167,14 @@ async fn times(
     agent: &Agent,
     repo: &Path,
     questions: &[Question],
-) -> anyhow::Result<[(&'static str, Vec<f64>); 5]> {
+) -> anyhow::Result<[(&'static str, Vec<f64>); 6]> {
     let options = SearchOptions { refresh: false, ..SearchOptions::default() };
     let mut stages = [
         ("with the model", Vec::new()),
         ("without the model", Vec::new()),
         ("  coordinator and scan", Vec::new()),
-        ("  snippets, order", Vec::new()),
+        ("  words and order", Vec::new()),
+        ("  snippets", Vec::new()),
         ("  collection, manifest", Vec::new()),
     ];
     for question in questions.iter().cycle().take(TIMED) {
@@ -182,8 +183,8 @@ async fn times(
         let whole = started.elapsed().as_secs_f64();
         let timing = answer.timing;
         let without = whole - timing.embed;
-        let rest = without - timing.cluster - timing.snippets;
-        let seconds = [whole, without, timing.cluster, timing.snippets, rest];
+        let rest = without - timing.cluster - timing.rank - timing.snippets;
+        let seconds = [whole, without, timing.cluster, timing.rank, timing.snippets, rest];
         for ((_, list), seconds) in stages.iter_mut().zip(seconds) {
             list.push(seconds);
         }

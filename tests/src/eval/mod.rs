@@ -1,10 +1,13 @@
 //! `sextant-eval`: measures the product on real repositories, in this process, with the model that users have.
 //!
-//! It knows files of questions and of right answers; it must not know how anything is ranked.
+//! It knows files of questions and of right answers; only `tune` knows the constants of the order.
 
+pub mod benchmark;
+pub mod chunks;
 pub mod demo;
 pub mod measures;
 pub mod retrieval;
+pub mod tune;
 
 use std::path::Path;
 

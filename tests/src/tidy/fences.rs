@@ -22,7 +22,7 @@ const FENCES: &[Fence] = &[
         family: false,
         places: &["proto/consensus/", "shard-node/src/store", "coordinator/src/meta/store"],
     },
-    Fence { word: "tree_sitter", family: true, places: &["client-agent/src/chunk"] },
+    Fence { word: "tree_sitter", family: true, places: &["client-agent/src/chunk", "tests/src/eval/chunks"] },
     Fence { word: "ort", family: false, places: &["embed-node/src/backend"] },
     // The client's embedded mode is the one place where node libraries meet in a process.
     Fence {

@@ -109,6 +109,14 @@ impl Detected {
         }
     }
 
+    /// Annotations and comments that are left out of what is embedded.
+    pub(super) fn noise(self) -> &'static [&'static str] {
+        match self {
+            Self::Parsed(n) => PARSED.get(n).map_or(&[], |spec| spec.noise),
+            Self::Plain(_) => &[],
+        }
+    }
+
     /// What a chunk is in which nothing is declared.
     pub(super) fn fallback_item(self) -> ItemType {
         match self {

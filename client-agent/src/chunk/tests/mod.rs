@@ -2,8 +2,10 @@
 //! that broke other programs.
 
 mod awkward;
+mod definitions;
 mod invariants;
 mod samples;
+mod stability;
 
 use crate::chunk::{Chunk, ChunkBudget, ChunkedFile, chunk_file};
 

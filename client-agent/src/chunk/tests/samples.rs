@@ -439,8 +439,8 @@ mod tests {
 "#,
         chunks: "\
 1-4 Import -
-6-13 Class Ring
-15-17 Interface Sink
+6-11 Class Ring
+13-17 Interface Sink
 19-19 Class Ring
 20-22 Method accept
 23-28 Method accept

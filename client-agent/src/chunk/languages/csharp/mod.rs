@@ -2,7 +2,7 @@
 
 use sextant_proto::chunk::ItemType::{Class, Enum, Field, Function, Import, Interface, Method, Section};
 
-use crate::chunk::grammar::{Declaration, LanguageSpec, TestMarks};
+use crate::chunk::grammar::{Declaration, Defines, LanguageSpec, TestMarks};
 
 pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     name: "csharp",
@@ -20,11 +20,13 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
         Declaration::new("enum_declaration", Enum),
         Declaration::new("method_declaration", Function),
         Declaration::new("local_function_statement", Function),
-        Declaration::new("constructor_declaration", Method),
-        Declaration::new("destructor_declaration", Method),
-        Declaration::new("operator_declaration", Method).named(&[&["operator"]]),
-        Declaration::new("conversion_operator_declaration", Method).named(&[&["type"]]),
-        Declaration::new("indexer_declaration", Method).named(&[&["this"]]),
+        Declaration::new("constructor_declaration", Method).defining(Defines::Nothing),
+        Declaration::new("destructor_declaration", Method).defining(Defines::Nothing),
+        Declaration::new("operator_declaration", Method).named(&[&["operator"]]).defining(Defines::Nothing),
+        Declaration::new("conversion_operator_declaration", Method)
+            .named(&[&["type"]])
+            .defining(Defines::Nothing),
+        Declaration::new("indexer_declaration", Method).named(&[&["this"]]).defining(Defines::Nothing),
         Declaration::new("property_declaration", Field),
         Declaration::new("event_declaration", Field),
         Declaration::new("field_declaration", Field).named(&[&[
@@ -44,6 +46,33 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     comments: &["comment"],
     attributes: &["attribute_list", "global_attribute"],
     containers: &["namespace_declaration"],
+    wholes: &[
+        "switch_statement",
+        "switch_expression",
+        "enum_declaration",
+        "verbatim_string_literal",
+        "raw_string_literal",
+        "interpolated_string_expression",
+        "parameter_list",
+    ],
+    tables: &["initializer_expression"],
+    functions: &["lambda_expression", "anonymous_method_expression"],
+    runs: &[],
+    overloads: &[],
+    noise: &[
+        "[NotNull",
+        "[CanBeNull",
+        "[MaybeNull",
+        "[AllowNull",
+        "[SuppressMessage",
+        "[DebuggerStepThrough",
+        "[DebuggerDisplay",
+        "[MethodImpl",
+        "[CompilerGenerated",
+        "[ExcludeFromCodeCoverage",
+        "[EditorBrowsable",
+        "[CLSCompliant",
+    ],
     tests: TestMarks {
         attributes: &["[Fact", "[Theory", "[Test", "[DataTestMethod"],
         function_prefixes: &[],

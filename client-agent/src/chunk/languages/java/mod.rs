@@ -2,7 +2,7 @@
 
 use sextant_proto::chunk::ItemType::{Class, Enum, Field, Function, Import, Interface, Method, Section};
 
-use crate::chunk::grammar::{Declaration, LanguageSpec, TestMarks};
+use crate::chunk::grammar::{Declaration, Defines, LanguageSpec, TestMarks};
 
 pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     name: "java",
@@ -17,8 +17,8 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
         Declaration::new("annotation_type_declaration", Interface),
         Declaration::new("enum_declaration", Enum),
         Declaration::new("method_declaration", Function),
-        Declaration::new("constructor_declaration", Method),
-        Declaration::new("compact_constructor_declaration", Method),
+        Declaration::new("constructor_declaration", Method).defining(Defines::Nothing),
+        Declaration::new("compact_constructor_declaration", Method).defining(Defines::Nothing),
         Declaration::new("field_declaration", Field).named(&[&["declarator", "name"]]),
         Declaration::new("constant_declaration", Field).named(&[&["declarator", "name"]]),
         Declaration::new("module_declaration", Section),
@@ -28,6 +28,23 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     comments: &["line_comment", "block_comment"],
     attributes: &[],
     containers: &[],
+    wholes: &["switch_expression", "enum_declaration", "string_literal", "formal_parameters"],
+    tables: &["array_initializer"],
+    functions: &["lambda_expression"],
+    runs: &[],
+    overloads: &[],
+    noise: &[
+        "@Override",
+        "@SuppressWarnings",
+        "@NotNull",
+        "@NonNull",
+        "@Nonnull",
+        "@Nullable",
+        "@CheckForNull",
+        "@SafeVarargs",
+        "@Generated",
+        "//noinspection",
+    ],
     tests: TestMarks {
         attributes: &["@Test", "@ParameterizedTest", "@RepeatedTest", "@TestFactory"],
         function_prefixes: &[],

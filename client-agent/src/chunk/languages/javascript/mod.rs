@@ -66,6 +66,18 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     comments: &["comment", "html_comment"],
     attributes: &["decorator"],
     containers: &[],
+    wholes: &[
+        "switch_statement",
+        "template_string",
+        "formal_parameters",
+        "jsx_element",
+        "jsx_self_closing_element",
+    ],
+    tables: &["object", "array"],
+    functions: &["arrow_function", "function_expression", "generator_function", "method_definition"],
+    runs: &[],
+    overloads: &[],
+    noise: &["// eslint-", "/* eslint", "// prettier-ignore", "// @ts-", "/* istanbul"],
     tests: TestMarks {
         attributes: &[],
         function_prefixes: &[],

@@ -2,7 +2,7 @@
 
 use sextant_proto::chunk::ItemType::{Class, Enum, Field, Function, Import, Interface, Method};
 
-use crate::chunk::grammar::{Declaration, LanguageSpec, Refinement, TestMarks};
+use crate::chunk::grammar::{Declaration, Defines, LanguageSpec, Refinement, TestMarks};
 
 pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     name: "kotlin",
@@ -16,9 +16,12 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
             Refinement { path: &["enum_class_body"], kinds: &[], item: Enum },
         ]),
         Declaration::new("object_declaration", Class).named(&[&["type_identifier"]]),
-        Declaration::new("companion_object", Class).named(&[&["type_identifier"]]),
+        // Its members are called by the name of the class around it.
+        Declaration::new("companion_object", Class).named(&[&["type_identifier"]]).defining(Defines::Parts),
         Declaration::new("function_declaration", Function).named(&[&["simple_identifier"]]),
-        Declaration::new("secondary_constructor", Method).named(&[&["constructor"]]),
+        Declaration::new("secondary_constructor", Method)
+            .named(&[&["constructor"]])
+            .defining(Defines::Nothing),
         Declaration::new("property_declaration", Field)
             .named(&[&["variable_declaration", "simple_identifier"]]),
         Declaration::new("type_alias", Class).named(&[&["type_identifier"]]),
@@ -29,6 +32,29 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     comments: &["line_comment", "multiline_comment"],
     attributes: &["annotation", "file_annotation"],
     containers: &[],
+    wholes: &[
+        "when_expression",
+        "enum_class_body",
+        "primary_constructor",
+        "string_literal",
+        "function_value_parameters",
+    ],
+    tables: &[],
+    functions: &[],
+    runs: &[],
+    overloads: &[],
+    noise: &[
+        "@Suppress",
+        "@JvmStatic",
+        "@JvmOverloads",
+        "@JvmField",
+        "@JvmName",
+        "@NotNull",
+        "@Nullable",
+        "@OptIn",
+        "// noinspection",
+        "//noinspection",
+    ],
     tests: TestMarks {
         attributes: &["@Test", "@ParameterizedTest", "@RepeatedTest"],
         function_prefixes: &[],

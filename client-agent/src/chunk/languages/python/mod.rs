@@ -2,7 +2,7 @@
 
 use sextant_proto::chunk::ItemType::{Class, Field, Function, Import};
 
-use crate::chunk::grammar::{Declaration, LanguageSpec, Refinement, TestMarks};
+use crate::chunk::grammar::{Declaration, LanguageSpec, Refinement, Run, TestMarks};
 
 pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     name: "python",
@@ -29,5 +29,11 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     comments: &["comment"],
     attributes: &["decorator"],
     containers: &[],
+    wholes: &["match_statement", "string", "parameters"],
+    tables: &["dictionary", "list", "set"],
+    functions: &["lambda"],
+    runs: &[Run { kind: "expression_statement", path: &["assignment", "type"] }],
+    overloads: &["decorated_definition"],
+    noise: &["# noqa", "# type: ignore", "# pylint:", "# pragma:", "# fmt:", "@override", "@typing.override"],
     tests: TestMarks { attributes: &["@pytest.mark"], function_prefixes: &["test_"], statements: &[] },
 };

@@ -2,7 +2,7 @@
 
 use sextant_proto::chunk::ItemType::{Class, Enum, Field, Function, Import, Interface, Section};
 
-use crate::chunk::grammar::{Declaration, LanguageSpec, TestMarks};
+use crate::chunk::grammar::{Declaration, Defines, LanguageSpec, TestMarks};
 
 pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     name: "rust",
@@ -17,7 +17,7 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
         Declaration::new("struct_item", Class),
         Declaration::new("union_item", Class),
         Declaration::new("type_item", Class),
-        Declaration::new("impl_item", Class).named(&[&["type"]]),
+        Declaration::new("impl_item", Class).named(&[&["type"]]).defining(Defines::Nothing),
         Declaration::new("enum_item", Enum),
         Declaration::new("trait_item", Interface),
         Declaration::new("const_item", Field),
@@ -29,6 +29,30 @@ pub(in crate::chunk) static SPEC: LanguageSpec = LanguageSpec {
     comments: &["line_comment", "block_comment"],
     attributes: &["attribute_item", "inner_attribute_item"],
     containers: &["mod_item"],
+    wholes: &[
+        "match_expression",
+        "struct_item",
+        "union_item",
+        "enum_item",
+        "macro_definition",
+        "string_literal",
+        "raw_string_literal",
+        "parameters",
+    ],
+    tables: &["array_expression"],
+    functions: &["closure_expression"],
+    runs: &[],
+    overloads: &[],
+    noise: &[
+        "#[inline",
+        "#[must_use",
+        "#[allow(",
+        "#[expect(",
+        "#[rustfmt::",
+        "#[cold]",
+        "#[track_caller]",
+        "#[doc(hidden)]",
+    ],
     tests: TestMarks {
         attributes: &["#[test]", "::test]", "::test(", "#[cfg(test)]", "#[rstest", "#[test_case"],
         function_prefixes: &[],

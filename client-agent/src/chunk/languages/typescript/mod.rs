@@ -83,7 +83,32 @@ const TESTS: TestMarks = TestMarks {
     statements: &["describe(", "describe.", "it(", "it.", "test(", "test.", "suite("],
 };
 
-const fn spec(extensions: &'static [&'static str], grammar: fn() -> tree_sitter::Language) -> LanguageSpec {
+const WHOLES: &[&str] = &[
+    "switch_statement",
+    "template_string",
+    "enum_declaration",
+    "interface_declaration",
+    "type_alias_declaration",
+    "formal_parameters",
+];
+
+/// The grammar of plain TypeScript has no elements.
+const TSX_WHOLES: &[&str] = &[
+    "switch_statement",
+    "template_string",
+    "enum_declaration",
+    "interface_declaration",
+    "type_alias_declaration",
+    "formal_parameters",
+    "jsx_element",
+    "jsx_self_closing_element",
+];
+
+const fn spec(
+    extensions: &'static [&'static str],
+    wholes: &'static [&'static str],
+    grammar: fn() -> tree_sitter::Language,
+) -> LanguageSpec {
     LanguageSpec {
         name: NAME,
         extensions,
@@ -94,12 +119,18 @@ const fn spec(extensions: &'static [&'static str], grammar: fn() -> tree_sitter:
         comments: &["comment", "html_comment"],
         attributes: &["decorator"],
         containers: &["ambient_declaration"],
+        wholes,
+        tables: &["object", "array"],
+        functions: &["arrow_function", "function_expression", "generator_function", "method_definition"],
+        runs: &[],
+        overloads: &["function_signature", "export_statement", "method_signature"],
+        noise: &["// eslint-", "/* eslint", "// prettier-ignore", "// @ts-", "/* istanbul"],
         tests: TESTS,
     }
 }
 
 pub(in crate::chunk) static SPEC: LanguageSpec =
-    spec(&["ts", "mts", "cts"], || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into());
+    spec(&["ts", "mts", "cts"], WHOLES, || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into());
 
 pub(in crate::chunk) static TSX: LanguageSpec =
-    spec(&["tsx"], || tree_sitter_typescript::LANGUAGE_TSX.into());
+    spec(&["tsx"], TSX_WHOLES, || tree_sitter_typescript::LANGUAGE_TSX.into());

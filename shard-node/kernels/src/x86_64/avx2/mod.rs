@@ -5,7 +5,14 @@
 mod asymmetric;
 mod hamming;
 
-use core::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_maskload_epi64};
+use core::arch::x86_64::{__m256i, _MM_HINT_T0, _mm_prefetch, _mm256_loadu_si256, _mm256_maskload_epi64};
+
+use crate::planes::{Near, Planes, RestRows, Split};
+
+/// Candidates between the request for memory and its use: as many as a core has requests in flight.
+const AHEAD: usize = 24;
+/// Words of a cache line.
+const LINE_WORDS: usize = 8;
 
 /// Proof that this processor has AVX2.
 #[derive(Clone, Copy, Debug)]
@@ -17,10 +24,28 @@ impl Avx2 {
         is_x86_feature_detected!("avx2").then_some(Self(()))
     }
 
-    /// See [`crate::Kernels::hamming_rows`].
-    pub(crate) fn hamming_rows(self, query: &[u64], rows: &[u64], out: &mut [u32]) {
+    /// See [`crate::Kernels::within`].
+    pub(crate) fn within(self, query: Split<'_>, planes: Planes<'_>, limit: u32, out: &mut [Near]) -> usize {
         // SAFETY: `self` exists, so `new` found AVX2, which is all that the function enables.
-        unsafe { hamming::rows(query, rows, out) }
+        unsafe { hamming::within(query, planes, limit, out) }
+    }
+
+    /// See [`crate::Kernels::interleaved_within`].
+    pub(crate) fn interleaved_within(
+        self,
+        query: Split<'_>,
+        planes: Planes<'_>,
+        limit: u32,
+        out: &mut [Near],
+    ) -> usize {
+        // SAFETY: `self` exists, so `new` found AVX2, which is all that the function enables.
+        unsafe { hamming::interleaved_within(query, planes, limit, out) }
+    }
+
+    /// See [`crate::Kernels::narrow`].
+    pub(crate) fn narrow(self, part: &[u64], rest: RestRows<'_>, limit: u32, near: &mut [Near]) -> usize {
+        // SAFETY: `self` exists, so `new` found AVX2, which is all that the function enables.
+        unsafe { hamming::narrow(part, rest, limit, near) }
     }
 
     /// See [`crate::Kernels::asymmetric`].
@@ -48,4 +73,22 @@ fn load_tail(words: &[u64]) -> __m256i {
     let mask = unsafe { _mm256_loadu_si256(WINDOWS.as_ptr().add(3 - lanes).cast()) };
     // SAFETY: the mask names at most `words.len()` lanes, and lanes outside the mask are not read.
     unsafe { _mm256_maskload_epi64(words.as_ptr().cast(), mask) }
+}
+
+/// Asks for the memory of a candidate's words.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn prefetch(words: usize, rest: RestRows<'_>, near: Near) {
+    let from = near.row as usize * rest.stride + rest.from;
+    prefetch_words(rest.words.as_ptr().wrapping_add(from), words);
+}
+
+/// Asks for the memory of `words` words from `first` on.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn prefetch_words(first: *const u64, words: usize) {
+    for line in (0..words).step_by(LINE_WORDS) {
+        // A prefetch never faults, whatever the address.
+        _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(line).cast());
+    }
 }

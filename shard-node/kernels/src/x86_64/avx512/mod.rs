@@ -4,8 +4,15 @@
 
 mod asymmetric;
 mod hamming;
+mod narrow;
+mod transpose;
 
-use core::arch::x86_64::{__m512i, _mm512_loadu_epi64, _mm512_maskz_loadu_epi64};
+use core::arch::x86_64::{
+    __m512i, _mm512_loadu_epi64, _mm512_maskz_loadu_epi64, _mm512_or_si512, _mm512_reduce_or_epi64,
+    _mm512_setzero_si512,
+};
+
+use crate::planes::{Near, Planes, RestRows, Split};
 
 /// Proof that this processor has AVX-512 F, BW and VPOPCNTDQ.
 #[derive(Clone, Copy, Debug)]
@@ -20,10 +27,34 @@ impl Avx512 {
         present.then_some(Self(()))
     }
 
-    /// See [`crate::Kernels::hamming_rows`].
-    pub(crate) fn hamming_rows(self, query: &[u64], rows: &[u64], out: &mut [u32]) {
+    /// See [`crate::Kernels::within`].
+    pub(crate) fn within(self, query: Split<'_>, planes: Planes<'_>, limit: u32, out: &mut [Near]) -> usize {
         // SAFETY: `self` exists, so `new` found the three features that the function enables.
-        unsafe { hamming::rows(query, rows, out) }
+        unsafe { hamming::within(query, planes, limit, out) }
+    }
+
+    /// See [`crate::Kernels::interleaved_within`].
+    pub(crate) fn interleaved_within(
+        self,
+        query: Split<'_>,
+        planes: Planes<'_>,
+        limit: u32,
+        out: &mut [Near],
+    ) -> usize {
+        // SAFETY: `self` exists, so `new` found the three features that the function enables.
+        unsafe { hamming::interleaved_within(query, planes, limit, out) }
+    }
+
+    /// See [`crate::Kernels::narrow`].
+    pub(crate) fn narrow(self, part: &[u64], rest: RestRows<'_>, limit: u32, near: &mut [Near]) -> usize {
+        // SAFETY: `self` exists, so `new` found the three features that the function enables.
+        unsafe { narrow::narrow(part, rest, limit, near) }
+    }
+
+    /// See [`crate::Kernels::interleave`].
+    pub(crate) fn interleave(self, rows: &[u64], words: usize, out: &mut [u64]) {
+        // SAFETY: `self` exists, so `new` found AVX-512 F, which is all that the function enables.
+        unsafe { transpose::interleave(rows, words, out) }
     }
 
     /// See [`crate::Kernels::asymmetric`].
@@ -31,6 +62,27 @@ impl Avx512 {
         // SAFETY: `self` exists, so `new` found the features that the function enables.
         unsafe { asymmetric::score(weights, code) }
     }
+
+    /// See [`crate::Kernels::read`].
+    pub(crate) fn read(self, words: &[u64]) -> u64 {
+        // SAFETY: `self` exists, so `new` found AVX-512 F, which is all that the function enables.
+        unsafe { read(words) }
+    }
+}
+
+/// Four loads in flight with one operation each: as fast as one core reads memory.
+#[target_feature(enable = "avx512f")]
+fn read(words: &[u64]) -> u64 {
+    let (rounds, tail) = words.as_chunks::<32>();
+    let mut all = [_mm512_setzero_si512(); 4];
+    for round in rounds {
+        for (all, words) in all.iter_mut().zip(round.as_chunks::<8>().0) {
+            *all = _mm512_or_si512(*all, load(words));
+        }
+    }
+    let [a, b, c, d] = all;
+    let all = _mm512_or_si512(_mm512_or_si512(a, b), _mm512_or_si512(c, d));
+    tail.iter().fold(_mm512_reduce_or_epi64(all) as u64, |all, word| all | word)
 }
 
 #[inline]
