@@ -18,10 +18,9 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> Result<Exit, Box<dyn Error>> {
     let config =
         Config::load(cli.global.layer(), cli.global.config.as_deref(), &Surroundings::of_process()?)?;
-    if cli.is_daemon() {
-        sextant_client::daemon::serve::detach();
-    } else {
-        log_to_stderr(config.log);
+    match cli.serves() {
+        None => log_to_stderr(config.log),
+        Some(detached) => sextant_client::daemon::serve::prepare(detached),
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let exit = runtime.block_on(cli::run(cli, &config));

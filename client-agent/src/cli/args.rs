@@ -218,9 +218,12 @@ impl GlobalArgs {
 }
 
 impl Cli {
-    /// Whether this process is to be the daemon in the background: it has a log of its own and no terminal.
-    pub fn is_daemon(&self) -> bool {
-        matches!(self.command, Command::Daemon(DaemonArgs { what: DaemonCommand::Run { .. } }))
+    /// Whether this process is to be the daemon, which has a log of its own; and then, whether it is to leave the terminal.
+    pub fn serves(&self) -> Option<bool> {
+        match self.command {
+            Command::Daemon(DaemonArgs { what: DaemonCommand::Run { announce } }) => Some(announce),
+            _ => None,
+        }
     }
 
     /// Checks what the parser does not: it would repeat a query of any length in its message.

@@ -25,6 +25,11 @@ const MOMENT: Duration = Duration::from_secs(1);
 /// Longest wait for a word from a daemon that listens.
 const ANSWER: Duration = Duration::from_secs(10);
 
+/// How glibc's allocator is to work in a daemon, unless the user says otherwise: what the model and the stores have freed
+/// goes back to the system. Without it a daemon at rest keeps 45 to 100 MB of its own, with it 19.
+const ALLOCATOR: [(&str, &str); 3] =
+    [("MALLOC_ARENA_MAX", "2"), ("MALLOC_TRIM_THRESHOLD_", "131072"), ("MALLOC_MMAP_THRESHOLD_", "131072")];
+
 /// Why no daemon can be reached.
 #[derive(Debug, thiserror::Error)]
 pub enum ReachError {
@@ -148,6 +153,9 @@ async fn start(config: &Config) -> Result<Announcement, ReachError> {
     command.args(["daemon", "run", "--announce", "--data-dir"]).arg(&config.data_dir);
     if let Some(file) = &config.file {
         command.arg("--config").arg(file);
+    }
+    for (name, value) in ALLOCATOR.into_iter().filter(|(name, _)| std::env::var_os(name).is_none()) {
+        command.env(name, value);
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let log = super::log::file(&config.data_dir).display().to_string();

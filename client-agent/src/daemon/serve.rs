@@ -237,10 +237,13 @@ fn say(announcement: &Announcement) {
     }
 }
 
-/// Leaves the terminal and the folder of whoever started this process.
-pub fn detach() {
+/// What a process does before it becomes the daemon. `detached`: it leaves the terminal and the folder of whoever started
+/// it.
+pub fn prepare(detached: bool) {
     crate::failpoint::arm();
-    // A process that leads its group already, as one under a supervisor does, stays where it is.
-    let _ = rustix::process::setsid();
-    let _ = std::env::set_current_dir("/");
+    if detached {
+        // It leads no group where a command has started it, so this does not fail there.
+        let _ = rustix::process::setsid();
+        let _ = std::env::set_current_dir("/");
+    }
 }
