@@ -38,7 +38,9 @@ impl Tree {
     }
 
     fn files(&self, paths: &[&str]) -> anyhow::Result<BTreeMap<String, BlobId>> {
-        let blob = |path: &&str| Ok(((*path).to_owned(), self.keyring.blob(&std::fs::read(self.root().join(path))?)));
+        let blob = |path: &&str| {
+            Ok(((*path).to_owned(), self.keyring.blob(&std::fs::read(self.root().join(path))?)))
+        };
         paths.iter().map(blob).collect()
     }
 
@@ -69,7 +71,8 @@ fn paths(gathered: &Gathered) -> Vec<&str> {
     rows.into_iter().map(|(row, _)| row.path.as_str()).collect()
 }
 
-const TOKENS: &str = "/// Renews what a caller shows.\npub fn refresh_token(now: u64) -> u64 {\n    now + 60\n}\n";
+const TOKENS: &str =
+    "/// Renews what a caller shows.\npub fn refresh_token(now: u64) -> u64 {\n    now + 60\n}\n";
 const OTHER: &str = "pub struct Ledger {\n    entries: Vec<u64>,\n}\n";
 
 #[test]
@@ -100,7 +103,11 @@ fn words_definitions_and_places_are_found() -> anyhow::Result<()> {
 
 #[test]
 fn filters_hold_for_words_and_definitions() -> anyhow::Result<()> {
-    let tree = Tree::new(&[("a/one.rs", TOKENS), ("ab/two.rs", TOKENS), ("a/b/three.py", "def refresh_token():\n    return 1\n")])?;
+    let tree = Tree::new(&[
+        ("a/one.rs", TOKENS),
+        ("ab/two.rs", TOKENS),
+        ("a/b/three.py", "def refresh_token():\n    return 1\n"),
+    ])?;
     let lexical = tree.open()?;
     tree.update(&lexical, &tree.files(&["a/one.rs", "ab/two.rs", "a/b/three.py"])?)?;
     let identifiers = vec!["refresh_token".to_owned()];
