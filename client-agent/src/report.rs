@@ -61,7 +61,7 @@ pub struct Found {
     pub start_byte: u64,
     /// Byte behind the last one.
     pub end_byte: u64,
-    /// What decides the order; comparable within one answer only.
+    /// What decides the order, 0 to 1; comparable within one answer only.
     pub score: f32,
     /// What the score is made of.
     pub reasons: Reasons,

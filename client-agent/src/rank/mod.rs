@@ -77,7 +77,7 @@ pub struct Reasons {
     pub signals: Signals,
     /// The file's best chunks together; for its best chunk alone.
     pub together: f32,
-    /// The sum that decides.
+    /// The sum that decides, as a share of what it can be: 0 to 1.
     pub total: f32,
 }
 
@@ -156,7 +156,9 @@ pub fn order(shape: Shape, paths: &[&str], signals: &[Signals], weights: &Weight
         first.append(&mut rest);
     }
     first.sort_by(|a, b| all[*b].total.total_cmp(&all[*a].total).then(a.cmp(b)));
-    first.into_iter().chain(rest).map(|at| (at, all[at])).collect()
+    let most = weights.most();
+    let share = |at: usize| (at, Reasons { total: all[at].total / most, ..all[at] });
+    first.into_iter().chain(rest).map(share).collect()
 }
 
 fn folders_of(path: &str) -> impl Iterator<Item = &str> {

@@ -36,6 +36,13 @@ pub struct Weights {
     pub one_a_file: bool,
 }
 
+impl Weights {
+    /// The sum of a chunk that has everything.
+    pub(super) fn most(&self) -> f32 {
+        1.0 + self.definition + self.declared + self.stem + self.folder + self.together
+    }
+}
+
 impl Default for Weights {
     fn default() -> Self {
         Self {
