@@ -24,7 +24,7 @@ pub const DEFAULT_OVERSAMPLE: u32 = 4;
 /// Most candidates a hit.
 const MAX_OVERSAMPLE: u32 = 64;
 /// Where view and filter leave fewer than one vector in this many, those are scanned by themselves. The scans alone cost the
-/// same at about 5 % (`docs/scan.md`); looking up rows takes the rest.
+/// same near 5 %, between lines that were measured (`docs/scan.md`); looking up rows takes the rest.
 const SELECT_SHARE: usize = 50;
 /// Vectors from which a scan is pruned; fewer are read whole in a fraction of a millisecond.
 const PRUNE_FROM: usize = 20_000;

@@ -20,7 +20,8 @@ pub enum Depth {
 }
 
 impl Depth {
-    /// The `z` that a search uses: recall of at least .999 on every distribution measured (`docs/scan.md`).
+    /// The `z` that a search uses: recall of at least .999 on the one distribution measured, by which it was chosen too
+    /// (`docs/scan.md`).
     pub const DEFAULT_Z: f32 = 2.5;
 }
 
