@@ -108,14 +108,23 @@ pub fn signals(asked: &Asked, words: &Words, candidates: &[Candidate]) -> Vec<Si
     let weight: f32 = words.idf.values().sum();
     let weight = weight.max(f32::MIN_POSITIVE);
     let folders: HashSet<&str> = candidates.iter().flat_map(|one| folders_of(&one.hit.path)).collect();
+    // A file has several candidates; its path is looked at once.
+    let mut of_path: HashMap<&str, (f32, f32)> = HashMap::new();
+    for one in candidates {
+        let path = one.hit.path.as_str();
+        of_path.entry(path).or_insert_with(|| {
+            (stem::stem(&asked.terms, &words.idf, path), folder::folder(&asked.terms, &words.idf, path))
+        });
+    }
+    let path_of = |one: &Candidate| of_path.get(one.hit.path.as_str()).copied().unwrap_or_default();
     let of = |one: &Candidate| Signals {
         semantic: one.semantic.map_or(0.0, |score| semantic.normal(score)),
         lexical: lexical.normal(one.lexical),
         words: one.lexical / weight,
         definition: definition::definition(asked, &words.definers, &one.names),
         declared: declared::declared(&asked.terms, &words.idf, &one.names),
-        stem: stem::stem(&asked.terms, &words.idf, &one.hit.path),
-        folder: folder::folder(&asked.terms, &words.idf, &one.hit.path),
+        stem: path_of(one).0,
+        folder: path_of(one).1,
         kind: kind::kind(asked, &one.hit, &folders),
     };
     candidates.iter().map(of).collect()
