@@ -151,10 +151,9 @@ pub struct Config {
     pub metrics_addr: Option<SocketAddr>,
     /// What turns text into vectors.
     pub backend: Backend,
-    /// A daemon that has had nothing to do for so long closes its stores and its model; the next request opens them.
-    /// Zero: never.
+    /// After so long without work a daemon closes its stores and its model. Zero: never.
     pub rest_after: Duration,
-    /// A daemon that has had nothing to do for so long ends; the next command starts one. Zero: never.
+    /// After so long without work it ends. Zero: never.
     pub exit_after: Duration,
     /// The user's home folder. Absolute.
     pub home: PathBuf,

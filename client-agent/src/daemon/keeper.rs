@@ -4,7 +4,8 @@
 //! one that could not be opened is tried anew with the next request, so a repair needs no restart. Must not know what the agent is
 //! used for.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -14,12 +15,19 @@ use crate::agent::{Agent, AgentError};
 use crate::config::Config;
 use crate::data_dir::DataLock;
 
+/// How long stores may still be held after they were closed.
+const SETTLE: Duration = Duration::from_secs(2);
+/// Pause between two tries to open them.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// The keeper of one data folder's agent.
 #[derive(Debug)]
 pub struct Keeper {
     config: Config,
     lock: Arc<DataLock>,
     slot: Mutex<Option<Kept>>,
+    /// When the agent was last closed.
+    closed: std::sync::Mutex<Option<Instant>>,
     /// Hears why a node of the agent's has died.
     died: tokio::sync::mpsc::UnboundedSender<String>,
 }
@@ -34,7 +42,13 @@ impl Keeper {
     /// Keeps nothing yet. `died` hears why a node has died: the process should end then, for what is in memory no longer
     /// follows what is on disk.
     pub fn new(config: Config, lock: DataLock, died: tokio::sync::mpsc::UnboundedSender<String>) -> Self {
-        Self { config, lock: Arc::new(lock), slot: Mutex::default(), died }
+        Self {
+            config,
+            lock: Arc::new(lock),
+            slot: Mutex::default(),
+            closed: std::sync::Mutex::default(),
+            died,
+        }
     }
 
     /// The agent; opened where it is not. It goes on opening where the caller gives up, for half-started nodes are no
@@ -55,7 +69,15 @@ impl Keeper {
             return Ok(Arc::clone(&kept.agent));
         }
         let started = Instant::now();
-        let agent = Arc::new(Agent::open_locked(&self.config, Arc::clone(&self.lock)).await?);
+        let agent = loop {
+            match Agent::open_locked(&self.config, Arc::clone(&self.lock)).await {
+                // The last tasks of nodes that were closed a moment ago may still hold their stores.
+                Err(AgentError::Embedded(_)) if self.closed_within(SETTLE) && started.elapsed() < SETTLE => {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                opened => break Arc::new(opened?),
+            }
+        };
         tracing::info!(ms = started.elapsed().as_millis() as u64, "opened the stores and the model");
         let (watched, died) = (Arc::clone(&agent), self.died.clone());
         let watch = tokio::spawn(async move {
@@ -64,6 +86,11 @@ impl Keeper {
         });
         *slot = Some(Kept { agent: Arc::clone(&agent), watch });
         Ok(agent)
+    }
+
+    fn closed_within(&self, time: Duration) -> bool {
+        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        closed.is_some_and(|closed| closed.elapsed() < time * 2)
     }
 
     /// Whether the agent is open.
@@ -81,6 +108,7 @@ impl Keeper {
         match Arc::try_unwrap(agent) {
             Ok(agent) => {
                 agent.close().await;
+                *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
                 tracing::info!("closed the stores and the model");
             }
             Err(agent) => {

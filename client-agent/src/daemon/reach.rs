@@ -134,6 +134,8 @@ async fn hand_over(
             .map_err(|error| ReachError::Look(format!("{}: {error}", config.data_dir.display())))?;
         match held {
             Some(holder) if holder.is_none_or(|holder| holder == pid) => {}
+            // The lock goes before the last files of the stores are closed.
+            _ if !has_ended(pid) => {}
             _ => return Ok(()),
         }
         if asked.elapsed() > PATIENCE {
@@ -145,6 +147,12 @@ async fn hand_over(
         }
         tokio::time::sleep(POLL).await;
     }
+}
+
+/// Whether a process is gone; one that waits for its parent to notice its end is.
+fn has_ended(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_none_or(|rest| rest.is_empty() || rest.trim_start().starts_with('Z'))
 }
 
 /// Starts a daemon in the background, and hears what becomes of it.
@@ -166,7 +174,11 @@ async fn start(config: &Config) -> Result<Announcement, ReachError> {
         // An end without a word is an empty line.
         let _ = BufReader::new(out).read_line(&mut line);
         match serde_json::from_str(&line) {
-            Ok(Announcement::Ready) => Ok(Announcement::Ready),
+            Ok(Announcement::Ready) => {
+                // A caller that outlives it, such as an MCP server, would keep it as a zombie.
+                std::thread::spawn(move || child.wait());
+                Ok(Announcement::Ready)
+            }
             Ok(announcement) => {
                 // It has nothing more to do; waited for, so that it does not stay as a zombie of a long-lived caller.
                 let _ = child.wait();

@@ -81,7 +81,9 @@ impl Sync<'_> {
         let started = Instant::now();
         let sent_before = self.cluster.bytes_sent();
         let budget = ChunkBudget::default();
-        let settings = settings(self.max_file_bytes, &budget);
+        // Another key gives every hash another value: what was published with the old one can no longer be verified.
+        let key = self.keyring.text(b"the key itself").to_string();
+        let settings = format!("{} key={}", settings(self.max_file_bytes, &budget), &key[..8]);
         let mut tree = self.tree(root, collection, &settings)?;
         publish::resend(self, root, &mut tree).await?;
 

@@ -2,11 +2,12 @@
 //! in it. Must not know what a test is about.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -163,8 +164,26 @@ impl Sandbox {
         Running { child, out, err }
     }
 
-    /// Indexes the tree; the report of `--json`.
+    /// Waits until no file was changed just now: one that is indexed within the file system's clock's grain of its change
+    /// is read again by the next index, and would be counted then.
+    pub(super) fn settle(&self) {
+        let grain = Duration::from_millis(30);
+        let fresh = |path: &PathBuf| {
+            let changed = path.symlink_metadata().map(|found| (found.ctime(), found.ctime_nsec()));
+            let changed = changed.map_or(Duration::ZERO, |(s, ns)| Duration::new(s as u64, ns as u32));
+            let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+            now.checked_sub(changed).is_some_and(|age| age < grain)
+        };
+        let mut last: Vec<PathBuf> = paths_below(&self.tree()).into_iter().filter(fresh).collect();
+        wait_until("the tree is quiet", || {
+            last.retain(fresh);
+            last.is_empty()
+        });
+    }
+
+    /// Indexes the tree once it is quiet; the report of `--json`.
     pub(super) fn index(&self) -> Value {
+        self.settle();
         let told = self.run(&["index", "--json"]);
         assert_eq!(told.code, Some(0), "{told:?}");
         serde_json::from_str(&told.out).expect("a report in JSON")
@@ -302,6 +321,18 @@ pub(super) fn line_at(bytes: &[u8], at: usize) -> u64 {
 pub(super) fn skipped(report: &Value) -> Vec<(&str, &str)> {
     let list = report["skipped"].as_array().expect("a list of skipped files");
     list.iter().map(|file| (text(file, "path"), text(file, "reason"))).collect()
+}
+
+/// Everything below a folder that is no folder; no link is followed.
+fn paths_below(folder: &Path) -> Vec<PathBuf> {
+    let (mut paths, mut folders) = (Vec::new(), vec![folder.to_path_buf()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok) {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder { &mut folders } else { &mut paths }.push(entry.path());
+        }
+    }
+    paths
 }
 
 /// Every file below a folder with its bytes, in the order of their paths.
