@@ -12,28 +12,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sextant_proto::code::CodeSpec;
-use sextant_proto::coordinator::{ClusterStatus, CollectionInfo, OpenCollection};
-use sextant_proto::coverage::Coverage;
+use sextant_proto::coordinator::{CollectionInfo, OpenCollection};
 use sextant_proto::embed::ModelCard;
-use sextant_proto::error::{ErrorCode, WireError};
-use sextant_proto::ids::{Sequence, WorkspaceId};
+use sextant_proto::error::ErrorCode;
 
 use crate::chunk::ChunkBudget;
 use crate::cluster::Cluster;
 use crate::config::Config;
-use crate::data_dir::{self, DataDirError, DataLock};
-use crate::diff::diff;
+use crate::data_dir::{self, DataLock};
 use crate::key::Keyring;
-use crate::lexical::{Indexed, Lexical, LexicalError, Shelf, Source};
-use crate::manifest::{Manifest, ManifestError, TreeRow};
-use crate::rank::asked::Asked;
-use crate::rank::weights::Weights;
-use crate::rank::{Candidate, Words, rank};
-use crate::report::{Answer, IndexReport, Progress, Receipt, Silent, StatusReport, Timing, TreeStatus};
-use crate::search::{self, Question};
+use crate::lexical::{Indexed, LexicalError, Shelf, Source};
+use crate::manifest::Manifest;
+use crate::report::{Answer, IndexReport, Progress};
 use crate::sync::{Sync, SyncError};
 use crate::tree::{Place, collection_name, resolve};
-use crate::walk::{WalkError, WalkOptions, walk};
+use crate::walk::{WalkError, WalkOptions};
 
 pub use crate::search::SearchOptions;
 pub use ask::Gathered;

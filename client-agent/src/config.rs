@@ -1,8 +1,7 @@
 //! Configuration of the client: flags over environment over file over defaults, checked before anything starts.
 //!
 //! Owns the keys, their defaults and what makes them valid. Must not know what the agent does with them, nor print.
-//! A layer (`RawConfig`) may leave every key open; [`Config`] is what remains after the layers were put on each other
-//! and checked, so a `Config` that exists is a valid one.
+//! A layer (`RawConfig`) may leave every key open; a [`Config`] is all layers on each other, checked and valid.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -96,7 +96,8 @@ impl Sandbox {
     pub(super) fn stop(&self) {
         let told = self.run(&["daemon", "stop"]);
         assert_eq!(told.code, Some(0), "{told:?}");
-        assert_eq!(self.daemon(), None);
+        // One that was killed leaves its record; the next daemon writes its own over it.
+        assert!(self.daemon().is_none_or(|pid| !is_alive(pid)), "it runs on");
     }
 
     /// Ends the daemon as a power cut would. False: none ran.
