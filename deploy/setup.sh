@@ -113,11 +113,11 @@ missing_packages() {
     if ((${#missing[@]})); then printf '%s\n' "${missing[@]}"; fi
 }
 
-# has_libclang: a libclang that bindgen finds, of the least version or newer.
+# has_libclang: a libclang that bindgen finds, of the least version or newer. libclang-cpp.so is another library.
 has_libclang() {
     local library version
     if [[ -n ${LIBCLANG_PATH:-} ]]; then return 0; fi
-    for library in /usr/lib/llvm-*/lib/libclang.so /usr/lib/llvm-*/lib/libclang-*.so*; do
+    for library in /usr/lib/llvm-*/lib/libclang.so /usr/lib/llvm-*/lib/libclang-[0-9]*.so*; do
         [[ -e $library ]] || continue
         version=${library#/usr/lib/llvm-}
         version=${version%%/*}
