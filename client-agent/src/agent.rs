@@ -78,7 +78,7 @@ impl Agent {
         let keyring = Keyring::new(&crate::embedded::org_key(dir)?);
         let (embedded, cluster) = crate::embedded::Embedded::start(config).await?;
         let model = cluster.model().await?;
-        let settings = crate::sync::settings(config.max_file_bytes, &ChunkBudget::default());
+        let settings = crate::sync::settings(config.max_file_bytes, &budget(config));
         let shelf = Shelf::new(dir.join("client").join("lexical"), settings);
         Ok(Self {
             config: config.clone(),
@@ -213,6 +213,7 @@ impl Agent {
             manifest: &self.manifest,
             keyring: &self.keyring,
             model: &self.model,
+            budget: self.budget(),
             max_file_bytes: self.config.max_file_bytes,
             confirm,
             progress,
@@ -249,11 +250,10 @@ impl Agent {
         let files = files.into_iter().filter_map(|(path, state)| Some((path, state.blob?))).collect();
         let keyring = self.keyring.clone();
         let (root, max_file_bytes) = (place.root.clone(), self.config.max_file_bytes);
-        let lexical = self.lexical(place)?;
+        let (lexical, budget) = (self.lexical(place)?, self.budget());
         let work = move || {
             // This goes on where the caller gives up, and nobody else may begin before it has ended.
             let _turn = turn;
-            let budget = ChunkBudget::default();
             lexical.update(&Source { root: &root, keyring: &keyring, budget, max_file_bytes }, &files)
         };
         tokio::task::spawn_blocking(work).await.map_err(|error| LexicalError::Record(error.to_string()))?
@@ -284,7 +284,16 @@ impl Agent {
         CodeSpec { width: self.config.code_bits, ..CodeSpec::default() }
     }
 
+    /// How files are cut.
+    pub fn budget(&self) -> ChunkBudget {
+        budget(&self.config)
+    }
+
     fn walk_options(&self) -> WalkOptions {
         WalkOptions { size_cap_bytes: self.config.max_file_bytes, ..WalkOptions::default() }
     }
+}
+
+fn budget(config: &Config) -> ChunkBudget {
+    ChunkBudget { preferred: config.chunk_chars, ..ChunkBudget::default() }
 }

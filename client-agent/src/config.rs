@@ -16,10 +16,14 @@ use serde::{Deserialize, Serialize};
 
 use sextant_proto::code::CodeWidth;
 
+use crate::chunk::ChunkBudget;
+
 /// Files over this are left out of an index, bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 /// What `max_file_bytes` may be at most: offsets and memory are sized for files far below it.
 const MAX_FILE_BYTES_CAP: u64 = 1 << 30;
+/// Sizes of chunks that can be asked for. Less than a signature and more than any model reads make no sense.
+const CHUNK_CHARS: std::ops::RangeInclusive<usize> = 100..=4_000;
 /// Sessions over this are a slip of the pen: each holds the model in memory.
 const MAX_EMBED_SESSIONS: usize = 1024;
 /// Five minutes: somebody who works asks again sooner; what is opened again costs well below a second.
@@ -142,6 +146,8 @@ pub struct Config {
     pub embed_sessions: usize,
     /// Width of the codes, bits.
     pub code_bits: CodeWidth,
+    /// Non-white-space characters that a chunk should not exceed.
+    pub chunk_chars: usize,
     /// Files over this are left out, bytes.
     pub max_file_bytes: u64,
     /// How much is logged.
@@ -180,6 +186,9 @@ pub struct RawConfig {
     /// See [`Config::code_bits`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_bits: Option<u32>,
+    /// See [`Config::chunk_chars`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chunk_chars: Option<usize>,
     /// See [`Config::max_file_bytes`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_file_bytes: Option<u64>,
@@ -201,13 +210,14 @@ pub struct RawConfig {
 }
 
 /// The keys of a file, as [`RawConfig`] has them.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "data_dir",
     "assets_dir",
     "model",
     "onnxruntime",
     "embed_sessions",
     "code_bits",
+    "chunk_chars",
     "max_file_bytes",
     "log",
     "metrics_addr",
@@ -355,6 +365,11 @@ fn validate(raw: RawConfig, file: Option<PathBuf>, around: &Surroundings) -> Res
         }
         None => CodeWidth::DEFAULT,
     };
+    let chunk_chars = raw.chunk_chars.unwrap_or(ChunkBudget::default().preferred);
+    if !CHUNK_CHARS.contains(&chunk_chars) {
+        let (least, most) = (CHUNK_CHARS.start(), CHUNK_CHARS.end());
+        return Err(invalid("chunk_chars", format!("is {chunk_chars}, not {least} to {most}")));
+    }
     let max_file_bytes = raw.max_file_bytes.unwrap_or(MAX_FILE_BYTES);
     if !(1..=MAX_FILE_BYTES_CAP).contains(&max_file_bytes) {
         return Err(invalid("max_file_bytes", format!("is {max_file_bytes}, not 1 to {MAX_FILE_BYTES_CAP}")));
@@ -384,6 +399,7 @@ fn validate(raw: RawConfig, file: Option<PathBuf>, around: &Surroundings) -> Res
         assets_dir,
         embed_sessions,
         code_bits,
+        chunk_chars,
         max_file_bytes,
         log,
         metrics_addr,
@@ -499,6 +515,7 @@ mod tests {
             onnxruntime: Some("a".into()),
             embed_sessions: Some(1),
             code_bits: Some(64),
+            chunk_chars: Some(100),
             max_file_bytes: Some(1),
             log: Some("off".into()),
             metrics_addr: Some("[::1]:1".into()),
@@ -518,6 +535,7 @@ mod tests {
     fn wrong_values_are_refused_and_named() {
         for (text, part) in [
             ("code_bits = 100", "`code_bits` is wrong: a code cannot have 100 bits"),
+            ("chunk_chars = 99", "`chunk_chars` is 99, not 100 to 4000"),
             ("embed_sessions = 0", "`embed_sessions` is 0, not 1 to"),
             ("max_file_bytes = 0", "`max_file_bytes` is 0"),
             ("max_file_bytes = -1", "`max_file_bytes`"),

@@ -58,6 +58,8 @@ pub struct Sync<'a> {
     pub keyring: &'a Keyring,
     /// The model.
     pub model: &'a ModelCard,
+    /// How files are cut.
+    pub budget: ChunkBudget,
     /// Largest file, bytes.
     pub max_file_bytes: u64,
     /// Whether to make sure that the cluster still holds the last publish, at the cost of a question for its counts.
@@ -80,7 +82,7 @@ impl Sync<'_> {
     ) -> Result<(TreeRow, IndexReport), SyncError> {
         let started = Instant::now();
         let sent_before = self.cluster.bytes_sent();
-        let budget = ChunkBudget::default();
+        let budget = self.budget;
         // Another key gives every hash another value: what was published with the old one can no longer be verified.
         let key = self.keyring.text(b"the key itself").to_string();
         let settings = format!("{} key={}", settings(self.max_file_bytes, &budget), &key[..8]);

@@ -12,8 +12,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use sextant_client::agent::{Agent, SearchOptions};
+use sextant_client::chunk::chunk_file;
 use sextant_client::chunk::embed_input::{embed_input, source_text};
-use sextant_client::chunk::{ChunkBudget, chunk_file};
 use sextant_client::report::Silent;
 use sextant_client::walk::{WalkOptions, classify, walk};
 use sextant_proto::embed::{EmbedRequest, Lane};
@@ -64,7 +64,7 @@ pub async fn run(args: &DemoArgs, out: &mut dyn Write) -> anyhow::Result<bool> {
         .collect::<Result<_, _>>()?;
     let (agent, _guard) = super::agent(None).await?;
     // Before and after, so that a machine that grows slower or faster meanwhile does not decide the comparison.
-    let sample = spread(texts(&args.repo)?, RATE_TEXTS);
+    let sample = spread(texts(&agent, &args.repo)?, RATE_TEXTS);
     let before = own_rate(&agent, &sample).await?;
     let report = agent.index(&args.repo, &Silent).await?;
     let rate = report.embedded as f64 / report.seconds;
@@ -147,12 +147,12 @@ fn spread<T>(all: Vec<T>, count: usize) -> Vec<T> {
     all.into_iter().enumerate().filter(|(at, _)| is_kept(*at)).map(|(_, one)| one).collect()
 }
 
-fn texts(repo: &Path) -> anyhow::Result<Vec<String>> {
+fn texts(agent: &Agent, repo: &Path) -> anyhow::Result<Vec<String>> {
     let mut texts = Vec::new();
     for file in walk(repo, &WalkOptions::default())?.files {
         let bytes = std::fs::read(repo.join(&file.path))?;
         if classify(&bytes).is_ok() {
-            let chunked = chunk_file(&file.path, &bytes, &ChunkBudget::default());
+            let chunked = chunk_file(&file.path, &bytes, &agent.budget());
             texts.extend(
                 chunked.chunks.iter().map(|chunk| embed_input(&file.path, &source_text(&bytes, chunk))),
             );
