@@ -1,7 +1,8 @@
 //! Configuration of the client: flags over environment over file over defaults, checked before anything starts.
 //!
-//! Owns the keys, their defaults and what makes them valid. Must not know what the agent does with them, nor print.
-//! A layer (`RawConfig`) may leave every key open; a [`Config`] is all layers on each other, checked and valid.
+//! Owns the defaults of the keys and what makes them valid. Must not know what the agent does with them, nor print.
+//! The keys lie in `layer`, the words for what is wrong in `error`. A layer ([`RawConfig`]) may leave every key open;
+//! a [`Config`] is all layers on each other, checked and valid.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -10,13 +11,18 @@ use std::time::Duration;
 use clap::ValueEnum;
 use etcetera::base_strategy::{BaseStrategy, Xdg};
 use figment::Figment;
-use figment::error::Kind;
-use figment::providers::{Format, Serialized, Toml};
+use figment::providers::Serialized;
 use serde::{Deserialize, Serialize};
 
 use sextant_proto::code::CodeWidth;
 
 use crate::chunk::ChunkBudget;
+pub use crate::config::error::ConfigError;
+pub use crate::config::layer::RawConfig;
+use crate::config::layer::parse;
+
+mod error;
+mod layer;
 
 /// Files over this are left out of an index, bytes.
 const MAX_FILE_BYTES: u64 = 1 << 20;
@@ -33,57 +39,6 @@ const EXIT_AFTER_S: u64 = 3 * 3600;
 /// Folder of the model below the assets, and the library beside it.
 const MODEL: &str = "models/all-MiniLM-L6-v2";
 const ONNXRUNTIME: &str = "onnxruntime-1.32.0/libonnxruntime.so.1.32.0";
-
-/// Why there is no valid configuration.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The home folder is unknown, and so are the folders below it.
-    #[error("cannot tell where the home folder is: set HOME")]
-    NoHome,
-    /// A file was named that cannot be read.
-    #[error("cannot read the configuration {}: {source}; name another with --config", file.display())]
-    Unreadable {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A file holds a key that does not exist.
-    #[error("{}: there is no key `{key}`{}", file.display(), did_you_mean(nearest.as_deref()))]
-    UnknownKey {
-        /// The file.
-        file: PathBuf,
-        /// The key.
-        key: String,
-        /// The key that was perhaps meant.
-        nearest: Option<&'static str>,
-    },
-    /// A file is no TOML, or a key has a value of the wrong type.
-    #[error("{}: {problem}", file.display())]
-    Malformed {
-        /// The file.
-        file: PathBuf,
-        /// Which key and why.
-        problem: String,
-    },
-    /// A value is outside of what it may be.
-    #[error(
-        "the value of `{key}` {problem}; correct it in the configuration file, the environment or the flags"
-    )]
-    Invalid {
-        /// The key.
-        key: &'static str,
-        /// What is wrong with it.
-        problem: String,
-    },
-}
-
-fn did_you_mean(nearest: Option<&str>) -> String {
-    match nearest {
-        Some(key) => format!("; did you mean `{key}`?"),
-        None => format!("; the keys are {}", KEYS.join(", ")),
-    }
-}
 
 /// How much is logged to standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, ValueEnum)]
@@ -164,68 +119,6 @@ pub struct Config {
     pub home: PathBuf,
 }
 
-/// One layer of configuration: every key may be left open.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RawConfig {
-    /// See [`Config::data_dir`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub data_dir: Option<PathBuf>,
-    /// See [`Config::assets_dir`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub assets_dir: Option<PathBuf>,
-    /// See [`Config::model`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<PathBuf>,
-    /// See [`Config::onnxruntime`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub onnxruntime: Option<PathBuf>,
-    /// See [`Config::embed_sessions`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub embed_sessions: Option<usize>,
-    /// See [`Config::code_bits`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub code_bits: Option<u32>,
-    /// See [`Config::chunk_chars`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub chunk_chars: Option<usize>,
-    /// See [`Config::max_file_bytes`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_file_bytes: Option<u64>,
-    /// See [`Config::log`]; the environment and the file give it as text.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub log: Option<String>,
-    /// See [`Config::metrics_addr`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub metrics_addr: Option<String>,
-    /// See [`Config::backend`].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub backend: Option<String>,
-    /// See [`Config::rest_after`], seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rest_after_s: Option<u64>,
-    /// See [`Config::exit_after`], seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_after_s: Option<u64>,
-}
-
-/// The keys of a file, as [`RawConfig`] has them.
-const KEYS: [&str; 13] = [
-    "data_dir",
-    "assets_dir",
-    "model",
-    "onnxruntime",
-    "embed_sessions",
-    "code_bits",
-    "chunk_chars",
-    "max_file_bytes",
-    "log",
-    "metrics_addr",
-    "backend",
-    "rest_after_s",
-    "exit_after_s",
-];
-
 /// What the configuration depends on outside of flags and file: taken once, so that the rest is a function.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Surroundings {
@@ -304,48 +197,6 @@ impl Config {
             })?;
         validate(merged, text.map(|_| file), around)
     }
-}
-
-/// The layer that `text` of `file` holds, its paths made absolute: they start from the file's folder, and `~/` is home.
-fn parse(file: &Path, text: &str, around: &Surroundings) -> Result<RawConfig, ConfigError> {
-    let mut raw: RawConfig =
-        Figment::from(Toml::string(text)).extract().map_err(|error| describe(file, error))?;
-    let folder = file.parent().unwrap_or(&around.current);
-    let paths = [&mut raw.data_dir, &mut raw.assets_dir, &mut raw.model, &mut raw.onnxruntime];
-    for path in paths.into_iter().flatten() {
-        *path = match path.strip_prefix("~") {
-            Ok(rest) => around.home.join(rest),
-            Err(_) => folder.join(&*path),
-        };
-    }
-    Ok(raw)
-}
-
-/// The first problem of a file: an unknown key before others, for it explains them.
-fn describe(file: &Path, error: figment::Error) -> ConfigError {
-    let mut first = None;
-    for error in error {
-        if let Kind::UnknownField(key, _) = &error.kind {
-            let nearest = nearest_key(key);
-            return ConfigError::UnknownKey { file: file.to_path_buf(), key: key.clone(), nearest };
-        }
-        let path = error.path.join(".");
-        let problem =
-            if path.is_empty() { error.kind.to_string() } else { format!("`{path}`: {}", error.kind) };
-        first.get_or_insert(problem);
-    }
-    let problem = first.unwrap_or_else(|| "it is not valid".to_owned());
-    ConfigError::Malformed { file: file.to_path_buf(), problem }
-}
-
-/// The key that `key` was perhaps meant to be.
-fn nearest_key(key: &str) -> Option<&'static str> {
-    let plain = key.to_lowercase().replace('-', "_");
-    KEYS.into_iter()
-        .map(|known| (strsim::jaro_winkler(&plain, known), known))
-        .filter(|(likeness, _)| *likeness >= 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known)
 }
 
 /// Checks what the layers gave and fills in the defaults.
@@ -525,7 +376,7 @@ mod tests {
         };
         let value = serde_json::to_value(full).expect("serialise");
         let mut names: Vec<&str> = value.as_object().expect("object").keys().map(String::as_str).collect();
-        let mut keys = KEYS;
+        let mut keys = layer::KEYS;
         names.sort_unstable();
         keys.sort_unstable();
         assert_eq!(names, keys);

@@ -44,6 +44,8 @@ const OLD: &[&str] = &[
     "stubs",
     "typings",
 ];
+/// Endings of files that only declare what others implement.
+const STUBS: &[&str] = &[".d.ts", ".pyi"];
 /// Languages of prose.
 const DOCUMENTS: &[&str] = &["markdown", "text", "restructuredtext", "asciidoc"];
 /// Beginnings of the words by which a question asks for each kind.
@@ -56,6 +58,7 @@ const ASKS_VERSION: &[&str] = &["legacy", "old", "v1", "v2", "v3"];
 
 /// Kinds of code that stand behind the implementation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "a chunk may be of any of these kinds at once")]
 pub struct Kind {
     /// Test code.
     pub test: bool,
@@ -85,7 +88,7 @@ pub(in crate::rank) fn kind(asked: &Asked, hit: &Hit, folders: &HashSet<&str>) -
     let file_at = hit.path.rfind('/').unwrap_or_default();
     let above: Vec<String> = hit.path[..file_at].split('/').map(str::to_ascii_lowercase).collect();
     let in_any = |names: &[&str]| above.iter().any(|part| names.contains(&part.as_str()));
-    let is_stub = hit.path.ends_with(".d.ts") || hit.path.ends_with(".pyi");
+    let is_stub = STUBS.iter().any(|ending| hit.path.ends_with(ending));
     let is_document = DOCUMENTS.contains(&hit.language.as_str());
     Kind {
         test: hit.flags & flags::TEST != 0 && !asked.mentions(ASKS_TEST),

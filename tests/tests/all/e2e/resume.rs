@@ -30,7 +30,8 @@ const SPAN_MS: u64 = 600;
 
 fn write(sandbox: &Sandbox, n: usize, word: &str) {
     let function = |k: usize| {
-        let lines: String = (0..25).map(|l| format!("    total += {word}{n}x{k}[{l}]\n")).collect();
+        let lines =
+            (0..25).map(|l| format!("    total += {word}{n}x{k}[{l}]")).collect::<Vec<_>>().join("\n") + "\n";
         format!("def {word}{n}x{k}(scale):\n{lines}    return total\n\n")
     };
     sandbox.write(&format!("src/{}/file{n}.py", n % 10), (0..3).map(function).collect::<String>());
