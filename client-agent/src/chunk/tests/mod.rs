@@ -7,6 +7,7 @@ mod definitions;
 mod invariants;
 mod samples;
 mod stability;
+mod together;
 
 use crate::chunk::{Chunk, ChunkBudget, ChunkedFile, chunk_file};
 
