@@ -10,7 +10,7 @@ use crate::chunk::{ChunkBudget, chunk_file};
 
 const PATHS: &[&str] = &[
     "a.kt", "a.java", "a.py", "a.js", "a.ts", "a.tsx", "a.cs", "a.php", "a.go", "a.rs", "a.md", "a.yaml",
-    "a.bin",
+    "a.rst", "a.adoc", "a.ipynb", "a.toml", "a.sql", "a.ini", "a.bin",
 ];
 
 /// Texts that parsers stumble over, put into samples at random places.

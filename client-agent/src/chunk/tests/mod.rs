@@ -5,6 +5,7 @@ mod awkward;
 mod constructs;
 mod definitions;
 mod invariants;
+mod parts;
 mod samples;
 mod stability;
 mod together;
