@@ -32,6 +32,11 @@ bench-scan: setup ## Time scans against the memory's read limit; CODES=folder PE
 soak: setup ## The tests that take long: 100 power cuts in the middle of an index
 	@$(ENV) SEXTANT_KILLS=100 cargo test --locked --package sextant-tests --test all -- --nocapture resume
 
+.PHONY: fuzz
+fuzz: ## Fuzz the chunker, the normaliser and the decoder of the wire; FUZZ_SECONDS=60 a target
+	@deploy/setup.sh fuzz
+	@$(ENV) deploy/fuzz.sh
+
 .PHONY: bench-daemon
 bench-daemon: setup ## Memory, CPU and start of an idle daemon; IDLE_SECONDS=600, JSON=file
 	@$(ENV) cargo build --release --locked --package sextant-client --package sextant-tests

@@ -9,6 +9,7 @@
 #   model        all-MiniLM-L6-v2 as an int8 ONNX model with its licence texts, checked against golden embeddings
 #   rocksdb      RocksDB's C++ library, built once through cargo and then shared by every profile (10-20 minutes)
 #   deny         the tool cargo-deny, for `make check`
+#   fuzz         the tool cargo-fuzz and a nightly toolchain, for `make fuzz`
 #
 # Environment: SEXTANT_ASSETS  where it all goes; default $XDG_CACHE_HOME/sextant, else ~/.cache/sextant
 #
@@ -31,6 +32,8 @@ readonly MODEL_ONNX_SHA256=69eafaf57b439f8359cf81efa092efdfad42afae3e6e1d16c10d3
 readonly MODEL_ONNX_REDUCED_SHA256=dc3c0c821882ebf41cbd9ecaa5785e6d5b49597d40c868f387895d7a8380e603
 
 readonly DENY_VERSION=0.20.2
+readonly FUZZ_VERSION=0.13.2
+readonly FUZZ_TOOLCHAIN=nightly # sanitizers and coverage need its flags
 readonly LEAST_LIBCLANG=14
 readonly LEAST_PYTHON=11 # of Python 3: the least that the pinned packages support
 
@@ -245,6 +248,21 @@ step_deny() {
     CARGO_TARGET_DIR=$work/target cargo install --quiet --locked --root "$assets/tools" --force \
         --version "=$DENY_VERSION" cargo-deny >&2 ||
         fail "cargo could not install cargo-deny $DENY_VERSION" "check that this machine reaches the crates registry, then run again"
+}
+
+step_fuzz() {
+    command -v rustup >/dev/null || fail "there is no rustup in PATH" "install Rust through rustup; fuzzing needs its nightly toolchain"
+    if ! rustup run "$FUZZ_TOOLCHAIN" rustc --version >/dev/null 2>&1; then
+        say "Rust's $FUZZ_TOOLCHAIN toolchain"
+        rustup toolchain install --profile minimal "$FUZZ_TOOLCHAIN" >&2 ||
+            fail "rustup could not install $FUZZ_TOOLCHAIN" "check that this machine reaches Rust's distribution server, then run again"
+    fi
+    if [[ $(PATH=$assets/tools/bin:$PATH cargo-fuzz --version 2>/dev/null) == "cargo-fuzz $FUZZ_VERSION" ]]; then return; fi
+    say "cargo-fuzz $FUZZ_VERSION (a minute on two cores)"
+    fresh_work
+    CARGO_TARGET_DIR=$work/target cargo install --quiet --locked --root "$assets/tools" --force \
+        --version "=$FUZZ_VERSION" cargo-fuzz >&2 ||
+        fail "cargo could not install cargo-fuzz $FUZZ_VERSION" "check that this machine reaches the crates registry, then run again"
 }
 
 print_env() {

@@ -13,6 +13,7 @@ mod languages;
 mod lines;
 mod measure;
 mod merge;
+mod outline;
 mod path_line;
 mod piece;
 mod split;
@@ -32,7 +33,7 @@ use crate::chunk::syntax::Syntax;
 
 /// Raised whenever the same bytes can give other chunks than before: file versions carry it, so that a change of
 /// rules leads to new file versions instead of a mixture.
-pub const CHUNKER_VERSION: u32 = 4;
+pub const CHUNKER_VERSION: u32 = 5;
 
 /// How large a chunk may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +164,7 @@ pub fn chunk_file(path: &str, bytes: &[u8], budget: &ChunkBudget) -> ChunkedFile
             (outcome, decls)
         }
         (stopped, _) => {
-            let decls: Vec<Decl> = lines::split(start, detected.heading_mark(), &mut cutter);
+            let decls: Vec<Decl> = lines::split(start, detected.outline(), detected.part_item(), &mut cutter);
             let timed_out = matches!(stopped, Syntax::Stopped);
             (if timed_out { ParseOutcome::TimedOut } else { ParseOutcome::Lines }, decls)
         }

@@ -111,13 +111,15 @@ pub(super) struct Place {
     pub(super) is_whole: bool,
     /// Belongs to the piece before, for a reason that the text does not show.
     pub(super) is_glued: bool,
+    /// Begins a part of its own, whatever sign it begins with.
+    pub(super) is_opening: bool,
 }
 
 impl Place {
     fn inside(self) -> Self {
         // Blank lines in a comment do not end it.
         let is_glued = self.role == Role::Comment;
-        Self { depth: self.inner_depth, by_layout: true, is_head: false, is_glued, ..self }
+        Self { depth: self.inner_depth, by_layout: true, is_head: false, is_opening: false, is_glued, ..self }
     }
 }
 
@@ -325,8 +327,12 @@ impl<'a> Cutter<'a> {
         };
         let level = place.depth.saturating_mul(DEPTH_STEP).saturating_add(layout);
         let Range { start, end } = range;
-        let Place { decl, role, mut is_head, is_glued, .. } = place;
-        let bond = if is_glued { bond.min(Bond::Glued) } else { bond };
+        let Place { decl, role, mut is_head, is_glued, is_opening, .. } = place;
+        let bond = match (is_glued, is_opening) {
+            (true, _) => bond.min(Bond::Glued),
+            (_, true) => Bond::Loose,
+            _ => bond,
+        };
         // A head whose bracket stands on a line of its own.
         is_head |= self.bytes[start] == b'{' && self.pieces.last().is_some_and(|p| p.is_head);
         self.pieces.push(Piece { start, end, decl, role, bond, level, is_head });

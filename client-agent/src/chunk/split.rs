@@ -267,6 +267,7 @@ impl Walk<'_, '_> {
             is_head: self.head_pending && role == Role::Code,
             is_whole,
             is_glued: self.glue_pending,
+            is_opening: false,
         };
         if self.cutter.add(range, place) {
             self.common = Common { depth: usize::MAX, is_error: false };

@@ -19,6 +19,7 @@ use sextant_proto::chunk::ItemType;
 
 use crate::chunk::grammar::{Grammar, LanguageSpec};
 pub(super) use crate::chunk::languages::plain::PlainLanguage;
+use crate::chunk::outline::Outline;
 
 static PARSED: &[&LanguageSpec] = &[
     &kotlin::SPEC,
@@ -125,11 +126,19 @@ impl Detected {
         }
     }
 
-    /// The byte that begins a heading line.
-    pub(super) fn heading_mark(self) -> Option<u8> {
+    /// What opens a part of a file that is cut by lines.
+    pub(super) fn outline(self) -> Outline {
         match self {
-            Self::Parsed(_) => None,
-            Self::Plain(spec) => spec.heading_mark,
+            Self::Parsed(_) => Outline::None,
+            Self::Plain(spec) => spec.outline,
+        }
+    }
+
+    /// What such a part is: configuration stays that, everything else is a section.
+    pub(super) fn part_item(self) -> ItemType {
+        match self.fallback_item() {
+            ItemType::Config => ItemType::Config,
+            _ => ItemType::Section,
         }
     }
 }

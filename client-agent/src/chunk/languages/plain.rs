@@ -3,29 +3,36 @@
 
 use sextant_proto::chunk::ItemType;
 
+use crate::chunk::outline::Outline;
+
 /// A language without a grammar.
 pub(in crate::chunk) struct PlainLanguage {
     pub(super) name: &'static str,
     pub(super) extensions: &'static [&'static str],
     pub(super) filenames: &'static [&'static str],
     pub(super) item: ItemType,
-    pub(super) heading_mark: Option<u8>,
+    pub(super) outline: Outline,
 }
 
 const fn code(name: &'static str, extensions: &'static [&'static str]) -> PlainLanguage {
-    PlainLanguage { name, extensions, filenames: &[], item: ItemType::Window, heading_mark: None }
+    PlainLanguage { name, extensions, filenames: &[], item: ItemType::Window, outline: Outline::None }
 }
 
 const fn config(name: &'static str, extensions: &'static [&'static str]) -> PlainLanguage {
-    PlainLanguage { name, extensions, filenames: &[], item: ItemType::Config, heading_mark: None }
+    PlainLanguage { name, extensions, filenames: &[], item: ItemType::Config, outline: Outline::None }
 }
 
 const fn doc(name: &'static str, extensions: &'static [&'static str]) -> PlainLanguage {
-    PlainLanguage { name, extensions, filenames: &[], item: ItemType::Doc, heading_mark: None }
+    PlainLanguage { name, extensions, filenames: &[], item: ItemType::Doc, outline: Outline::None }
 }
 
 const fn files(mut language: PlainLanguage, filenames: &'static [&'static str]) -> PlainLanguage {
     language.filenames = filenames;
+    language
+}
+
+const fn parts(mut language: PlainLanguage, outline: Outline) -> PlainLanguage {
+    language.outline = outline;
     language
 }
 
@@ -38,23 +45,23 @@ pub(super) static PLAIN: &[PlainLanguage] = &[
         extensions: &["md", "markdown", "mdx"],
         filenames: &[],
         item: ItemType::Doc,
-        heading_mark: Some(b'#'),
+        outline: Outline::Marked(b'#'),
     },
     files(doc("text", &["txt"]), &["README", "LICENSE", "CHANGELOG"]),
-    doc("restructuredtext", &["rst"]),
+    parts(doc("restructuredtext", &["rst"]), Outline::Underlined),
     PlainLanguage {
         name: "asciidoc",
         extensions: &["adoc", "asciidoc"],
         filenames: &[],
         item: ItemType::Doc,
-        heading_mark: Some(b'='),
+        outline: Outline::Marked(b'='),
     },
-    code("notebook", &["ipynb"]),
-    config("toml", &["toml"]),
-    config("yaml", &["yaml", "yml"]),
+    parts(code("notebook", &["ipynb"]), Outline::Cells),
+    parts(config("toml", &["toml"]), Outline::Bracketed),
+    parts(config("yaml", &["yaml", "yml"]), Outline::Keyed),
     config("json", &["json", "jsonc", "json5"]),
     config("xml", &["xml", "csproj", "props", "targets", "xsd"]),
-    config("ini", &["ini", "cfg", "conf", "properties", "env"]),
+    parts(config("ini", &["ini", "cfg", "conf", "properties", "env"]), Outline::Bracketed),
     files(config("dockerfile", &["dockerfile"]), &["Dockerfile", "Containerfile"]),
     files(code("make", &["mk", "mak"]), &["Makefile", "GNUmakefile", "makefile"]),
     config("terraform", &["tf", "tfvars", "hcl"]),
@@ -80,7 +87,7 @@ pub(super) static PLAIN: &[PlainLanguage] = &[
     code("nix", &["nix"]),
     code("shell", &["sh", "bash", "zsh", "fish"]),
     code("powershell", &["ps1", "psm1"]),
-    code("sql", &["sql"]),
+    parts(code("sql", &["sql"]), Outline::Statements),
     code("protobuf", &["proto"]),
     code("graphql", &["graphql", "gql"]),
     code("html", &["html", "htm"]),

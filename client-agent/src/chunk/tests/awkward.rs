@@ -154,6 +154,14 @@ fn encodings_keep_raw_offsets_and_line_feeds_alone_end_lines() {
         }
         assert!(holds(path, bytes, &ChunkBudget::default(), part), "{part}");
     }
+    // The walk skips UTF-16; what gets here all the same is cut without a loss.
+    for order in [u16::to_le_bytes, u16::to_be_bytes] {
+        let text = "\u{FEFF}fn a() {\r\n    \u{1F98A}\r\n}\r\n".repeat(40);
+        let wide: Vec<u8> = text.encode_utf16().flat_map(order).collect();
+        for preferred in [5, 30, 1_000] {
+            assert_invariants("wide.rs", &wide, &ChunkBudget { preferred, ..ChunkBudget::default() });
+        }
+    }
     let nel = chunk_default("nel.js", files[4].1);
     assert_eq!(nel.chunks.last().map(|c| c.end_line), Some(2));
     for empty in [&b""[..], b"\xEF\xBB\xBF", b" \t\r\n \n"] {

@@ -4,13 +4,13 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use crate::chunk::ChunkBudget;
 use crate::chunk::languages;
 use crate::chunk::tests::{assert_invariants, samples};
+use crate::chunk::{ChunkBudget, chunk_file};
 
 const PATHS: &[&str] = &[
     "a.kt", "a.java", "a.py", "a.js", "a.ts", "a.tsx", "a.cs", "a.php", "a.go", "a.rs", "a.md", "a.yaml",
-    "a.bin",
+    "a.rst", "a.adoc", "a.ipynb", "a.toml", "a.sql", "a.ini", "a.bin",
 ];
 
 /// Texts that parsers stumble over, put into samples at random places.
@@ -90,4 +90,20 @@ fn every_kind_named_by_a_language_is_in_its_grammar() {
         // TSX shares its description with TypeScript; each has all the kinds.
         assert_eq!(unknown, Some(Vec::new()), "{}", detected.name());
     }
+}
+
+/// Grammars are loaded once and shared; nothing else is.
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let cut = |sample: &samples::Sample| {
+        let budget = ChunkBudget { preferred: 60, ..ChunkBudget::default() };
+        chunk_file(sample.path, sample.text.repeat(3).as_bytes(), &budget)
+    };
+    let alone: Vec<_> = samples::SAMPLES.iter().map(cut).collect();
+    let together: Vec<Vec<_>> = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| samples::SAMPLES.iter().map(cut).collect())).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no thread panics")).collect()
+    });
+    assert!(together.iter().all(|cuts| *cuts == alone));
 }

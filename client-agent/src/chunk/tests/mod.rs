@@ -5,8 +5,10 @@ mod awkward;
 mod constructs;
 mod definitions;
 mod invariants;
+mod parts;
 mod samples;
 mod stability;
+mod together;
 
 use crate::chunk::{Chunk, ChunkBudget, ChunkedFile, chunk_file};
 
